@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::import::discover::Problem;
 use crate::import::sweep::ImportOptions;
 use crate::models::EmbeddingState;
-use crate::{EventType, LogEvent, Memory, log_event};
+use crate::{EventLog, EventType, LogEvent, Memory};
 
 /// Maximum age of a capture that is still being written to the spool.
 const MAX_WRITING_TIME: Duration = Duration::from_secs(60);
@@ -60,7 +60,7 @@ impl Memory {
                 .with("raw", worked.raw)
                 .with("later", worked.later)
                 .taking(started.elapsed());
-            log_event(&self.home, &event);
+            EventLog::of_store(&self.home).append(&[event]);
         }
         self.upkeep().take_over_log(options.now)?;
         Ok(CatchUpReport {

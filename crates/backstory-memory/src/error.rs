@@ -70,6 +70,12 @@ pub enum Error {
         /// The one asked for.
         turn: TurnNo,
     },
+    /// A log that a hook named must not be read.
+    #[error("{0}")]
+    RefusedLog(String),
+    /// What stands behind the `#` of a session is no turn.
+    #[error("{0:?} is no turn")]
+    InvalidTurn(String),
     /// No pattern has an id that begins with this.
     #[error("no pattern has an id that begins with {0:?}")]
     UnknownPattern(String),

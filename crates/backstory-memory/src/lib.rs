@@ -52,7 +52,11 @@
 //! | [`Memory::captures`] | captured events, and the queue of work that they cause |
 //! | [`Memory::upkeep`] | checks, retention, forgetting |
 //!
-//! Damaged rows are left out of an answer and named by [`Upkeep::take_damage`].
+//! What a handle is asked and what it answers are types of the module where it is: [`search`] has the requests and hits of searches,
+//! [`code`] the changes of functions. [`examine`] checks everything around a memory, also one that cannot be opened.
+//!
+//! Damaged rows are left out of an answer. [`WithDamage`](upkeep::WithDamage) names them: handles return it, or
+//! [`Upkeep::with_damage`] adds it, to lists of sessions and events say.
 //!
 //! # Following it
 //!
@@ -61,40 +65,41 @@
 //! A `Memory` can be sent to another thread; for several threads, open it in each ([`Memory::open_reader`]). Nothing here prints,
 //! reads the environment or looks at the clock.
 
-mod capture;
+pub mod capture;
 mod catch_up;
-mod code;
-mod context;
+pub mod code;
+pub mod context;
 mod conventions;
 mod derive;
-mod digest;
+pub mod digest;
 mod error;
 mod event_log;
+pub mod examine;
 mod git;
 mod hidden;
 mod import;
 mod log_memory;
-mod models;
-mod observe;
+pub mod models;
+pub mod observe;
 mod path_text;
-mod patterns;
+pub mod patterns;
 mod place;
 mod random;
-mod read;
+pub mod read;
 mod redaction;
-mod search;
+pub mod search;
 mod searchable_text;
 mod serde_text;
-mod setup;
-mod summarize;
+pub mod setup;
+pub mod summarize;
 mod temporary;
 mod text;
 mod time_text;
 #[cfg(test)]
 mod trial;
 pub mod trusted;
-mod upkeep;
-mod usage;
+pub mod upkeep;
+pub mod usage;
 mod whole;
 
 use std::cell::RefCell;
@@ -108,11 +113,6 @@ pub use backstory_agents::{
     AGENTS, Agent, ContextLimits, HookAgent, LogAgent, Places, WrittenRecord,
 };
 pub use backstory_analysis::count_tokens;
-pub use backstory_code::{
-    Call, LANGUAGES, Language, Outline, Resolution, Skipped, Symbol, SymbolChangeKind, SymbolKind,
-    UnresolvedReason,
-};
-pub use backstory_embed::{Description, Family, Imported, hub};
 pub use backstory_event::{
     AgentName, Event, EventBody, EventView, FileId, Identity, Image, Kind, Marks, Origin,
     ProjectId, Seq, SessionId, SessionName, StreamId, TimeMs, ToolClass, TurnContext, TurnNo,
@@ -120,35 +120,16 @@ pub use backstory_event::{
 };
 pub use backstory_redact::Redactor;
 pub use backstory_store::{
-    AnswerRows, CallRow, Captured, Damage, DamagedPiece, Error as StoreError, EventRange,
-    FunctionRow, Health, Item, ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, MetaEquals,
-    ResponseUsage, SessionFilter, SessionHead, SessionRow, SkippedRow, Spending, SpendingCaps,
-    StreamRow, Tier, Verification, View, try_lock_file,
+    Damage, Error as StoreError, EventRange, MetaEquals, ResponseUsage, SessionFilter, SessionHead,
+    SessionRow, StreamRow, View, try_lock_file,
 };
-pub use capture::{
-    Capture, Captures, DrainLimits, DrainReport, ItemRecord, QueueRecord, Spool, WorkReport,
-    omitted_bytes,
-};
+pub use capture::Captures;
 pub use catch_up::{CatchUp, CatchUpReport};
-pub use code::blame::{Blame, BlamedLine, BlamedTurn};
-pub use code::{
-    BlamedLineRecord, BlamedLines, BrokenFile, CallEdge, CallGraph, CallList, CallRecord,
-    CallStatistics, ChangeFilter, ChangeList, ChangeRecord, ChangeStatistics, ChangedSymbol, Code,
-    CodeReport, CodeRowFilter, FileScan, FileState, FileSymbols, LifeEvent, MappedFile,
-    MappedSymbol, MissingFile, OutlineList, RunCall, SeenFile, SkippedFile, SnapshotSource,
-    SourceFolder, SourceOutline, StoredFiles, SymbolHistories, SymbolLife, SymbolPlace,
-    TurnChanges, call_graph, last_name, repository_around, scan_file, scan_folder,
-};
-pub use context::{
-    Context, ContextBuilder, ContextOptions, ContextScore, ContextTrial, Layer, LayerTokens,
-    Occasion, Shares, Surroundings,
-};
+pub use code::Code;
+pub use context::ContextBuilder;
 pub use derive::{EventSink, FollowReport};
-pub use digest::{Digest, DigestRecord, FileChange, Outcome, SessionSummary, Statement};
 pub use error::{Error, Result};
-pub use event_log::{
-    EventType, LogEvent, MAX_REMEMBERED_HITS, OpenedHit, log_event, log_events, opened_hit,
-};
+pub use event_log::{EventLog, EventType, LogEvent};
 pub use git::{find_program, worktree_root};
 pub use hidden::{escape_json, harmless, is_hidden, one_line};
 pub use import::discover::{Found, Problem, ProvidedLog, Sources};
@@ -157,52 +138,21 @@ pub use import::sweep::{ImportOptions, ImportReport, Progress, dry_import};
 pub use import::sweep_log::ImportPass;
 pub use import::unread::UnreadLog;
 pub use log_memory::{LogMemory, read_logs};
-pub use models::{EmbeddingState, Models, PassageVector, TextEmbedder, TextVectors};
-pub use observe::{
-    ChangedFunction, FunctionChange, Observation, ObservationKind, ObservationList,
-    ObservationRecord, ObservationScore, SizeTokens, Sizes, ToolUse,
-};
+pub use models::{Models, TextEmbedder};
 pub use path_text::{container_of_log, file_of_log};
-pub use patterns::{
-    Catalogue, CatalogueRecord, Change, Entry, Evidence, EvidenceRecord, MeasuredPattern,
-    MeasuredSession, Measurement, MeasurementList, Pattern, PatternFilter, PatternKind,
-    PatternList, PatternRecord, Patterns, Publication, Published, Seen, Share, Status, Unpublished,
-    Verdict, find_pattern, measure, publish, unpublish,
-};
+pub use patterns::Patterns;
 pub use random::random_key;
 pub use read::{
-    Artifact, EventRecord, Events, LogPlace, MessageRecord, Messages, ServerTools, Session,
-    SessionList, SessionRecord, SessionStatus, Sessions, StoredLog, Turn, TurnAction, TurnInputs,
-    TurnReplies, TurnTelemetry, UsageCounts, UsageRecord,
+    EventRecord, MessageRecord, Session, SessionStatus, Sessions, StoredLog, UsageRecord,
 };
 pub use redaction::redact_name;
-pub use search::{
-    Answer, Atom, CONFIDENT, Clause, FIELDS, Hit, IndexHealth, IndexReport, Mode, ModeScore,
-    ModeScores, Query, RetrievalScore, RetrievalSummary, ScoredQuery, Search, SearchAnswer,
-    SearchFilter, SearchHit, SearchOptions, SearchRequest, Snippet, parse_meta_filters,
-    project_filter,
-};
-pub use setup::{
-    PluginInstall, PluginOutcome, PluginRefused, SetupOptions, SetupOutcome, SetupStatus,
-    make_plugin, set_up, tear_down,
-};
-pub use summarize::{
-    Better, CompressOptions, CompressProgress, CompressRecord, CompressReport, CompressScope,
-    CompressState, CompressStateRecord, DryCompress, Endpoint, Evaluation, EvaluationRecord,
-    LatencyRecord, ModelRecord, ModelScores, PendingItems, Price, Retry, Summaries, TierRecord,
-    TierScores,
-};
+pub use search::{Mode, Query, Search, SearchOptions};
+pub use summarize::Summaries;
 pub use temporary::TemporaryFolder;
 pub use text::rfc3339;
 pub use time_text::parse_time;
-pub use upkeep::agent_logs::{AgentFiles, LogDeletion, Retention, log_deletions, retention};
-pub use upkeep::forget::{
-    Forget, ForgetPlace, ForgetPlaces, ForgetPlan, ForgetRecord, ForgetReport, ForgottenSession,
-    Leftover, Proof, ProofRecord, ResumedForget, RewrittenFile,
-};
-pub use upkeep::retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
-pub use upkeep::{Upkeep, WithDamage};
-pub use usage::{ModelUsage, UsageBy, UsageEntry, UsageTable, UsageTables};
+pub use upkeep::{Caps, RetainOptions, Upkeep};
+pub use usage::{UsageBy, UsageTables};
 pub use whole::{write_private, write_whole};
 
 /// The memory in one folder: imports logs, and gives out a handle for each kind of question.

@@ -2,8 +2,10 @@
 
 use backstory_event::TimeMs;
 use jiff::Timestamp;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
+use crate::Sessions;
 use crate::error::{Error, Result};
 
 /// Parses a time that a person typed: `2w` ago, a date in their zone, or a whole RFC 3339 time.
@@ -12,7 +14,7 @@ pub fn parse_time(text: &str, now: TimeMs, zone: &TimeZone) -> Result<TimeMs> {
     if let Ok(time) = text.parse::<Timestamp>() {
         return Ok(TimeMs::new(time.as_millisecond()));
     }
-    if let Ok(date) = text.parse::<jiff::civil::Date>() {
+    if let Ok(date) = text.parse::<Date>() {
         let midnight = date.to_zoned(zone.clone()).map_err(|_| wrong())?;
         return Ok(TimeMs::new(midnight.timestamp().as_millisecond()));
     }
@@ -33,6 +35,27 @@ pub fn parse_time(text: &str, now: TimeMs, zone: &TimeZone) -> Result<TimeMs> {
         .checked_mul(hours * 3_600_000)
         .map(|age| now.minus_ms(age))
         .ok_or_else(wrong)
+}
+
+impl Sessions<'_> {
+    /// Returns a time that a person typed, or the beginning of the session that they named.
+    pub fn time_named(&self, typed: &str, now: TimeMs, zone: &TimeZone) -> Result<TimeMs> {
+        parse_time(typed, now, zone).or_else(|wrong| match self.row(typed) {
+            Ok(session) => Ok(session.started_at.unwrap_or_default()),
+            Err(_) => Err(wrong),
+        })
+    }
+
+    /// Returns the time of a state that a person asked for: the end of a date, or the beginning of a session.
+    pub fn state_time_named(&self, typed: &str, now: TimeMs, zone: &TimeZone) -> Result<TimeMs> {
+        let is_time = typed.parse::<Timestamp>().is_ok();
+        let date = typed.parse::<Date>().ok().filter(|_| !is_time);
+        let next_day = date.and_then(|date| date.tomorrow().ok()?.to_zoned(zone.clone()).ok());
+        match next_day {
+            Some(next_day) => Ok(TimeMs::new(next_day.timestamp().as_millisecond() - 1)),
+            None => self.time_named(typed, now, zone),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use backstory_memory::{
-    AnswerRows, DigestRecord, Memory, TimeMs, WithDamage, escape_json, log_event,
-};
+use backstory_memory::digest::DigestRecord;
+use backstory_memory::upkeep::WithDamage;
+use backstory_memory::{EventLog, Memory, TimeMs, escape_json};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::http::{Request, response};
 use super::place::{Identity, identity};
-use super::question::SearchQuestion;
+use super::question::read_search;
 use super::shared::Shared;
 use crate::host::{ContextRequest, Host, Refusal};
 
@@ -50,11 +50,22 @@ impl<'a> Answers<'a> {
     fn search(&mut self, request: &Request) -> Result<Value, Refusal> {
         let host = &*self.shared.host;
         let memory = self.memory.reader(host)?;
-        let question = SearchQuestion::parse(&request.parameters)?;
-        match question.answer(memory, host)? {
-            Some(answer) => in_order(answer),
-            None => Err(Refusal::new(409, "the index or the vectors are lost")),
+        let search = read_search(request, host)?;
+        let started = Instant::now();
+        let answer = memory
+            .search()
+            .answer(&search, host.now(), &host.zone(), &mut |_, _| {});
+        let answer = answer.map_err(|error| host.refuse(error))?;
+        if search.for_search {
+            // It searches and rebuilds them itself.
+            if answer.index_is_lost || answer.vectors_are_lost {
+                return Err(Refusal::new(409, "the index or the vectors are lost"));
+            }
+            return in_order(answer.taking(started.elapsed()));
         }
+        let event = answer.query_event(false, host.now()).with("by", "worker");
+        EventLog::of_store(host.store()).append(&[event.taking(started.elapsed())]);
+        in_order(answer.without_terminal_parts().taking(started.elapsed()))
     }
 
     /// The context of a new session in a folder.
@@ -75,10 +86,9 @@ impl<'a> Answers<'a> {
         let started = Instant::now();
         let context = host.build_context(memory, &asked)?;
         let event = context.budget_event(host.now()).taking(started.elapsed());
-        log_event(host.store(), &event);
-        let damage = memory.upkeep().take_damage();
-        memory.upkeep().note_damage(&damage);
-        in_order(WithDamage::new(context, &damage))
+        EventLog::of_store(host.store()).append(&[event]);
+        let context = memory.upkeep().with_damage(context, None);
+        in_order(context.map_err(|error| host.refuse(error))?)
     }
 
     /// Imports what is new and summarizes a session.
@@ -106,10 +116,7 @@ fn digest(
 ) -> backstory_memory::Result<WithDamage<DigestRecord>> {
     let digest = memory.sessions().find(session)?.digest()?;
     let record = digest.record(memory, now)?;
-    let rows = AnswerRows::SessionWithNotes(digest.session.id);
-    let damage = memory.upkeep().find_damage(&rows)?;
-    memory.upkeep().note_damage(&damage);
-    Ok(WithDamage::new(record, &damage))
+    Ok(digest.map(|_| record))
 }
 
 /// Returns an answer with its keys in order.

@@ -32,8 +32,6 @@ pub struct WorkerRequest<'a> {
     pub method: &'a str,
     /// The route.
     pub path: &'a str,
-    /// Parameters.
-    pub parameters: &'a [(&'a str, String)],
     /// Body, in JSON.
     pub body: &'a [u8],
     /// Maximum time until the whole answer is there.
@@ -41,12 +39,11 @@ pub struct WorkerRequest<'a> {
 }
 
 impl WorkerRequest<'_> {
-    /// Returns a request without parameters and body.
+    /// Returns a request without a body.
     pub(super) fn plain(method: &'static str, path: &'static str, within: Duration) -> Self {
         WorkerRequest {
             method,
             path,
-            parameters: &[],
             body: b"",
             within,
         }
@@ -58,13 +55,9 @@ pub fn ask_worker(worker: &WorkerInfo, question: &WorkerRequest<'_>) -> Option<R
     let deadline = Instant::now() + question.within;
     let mut stream = connected(&worker.socket, deadline)?;
     let WorkerRequest {
-        method,
-        path,
-        parameters,
-        body,
-        ..
+        method, path, body, ..
     } = question;
-    let request = http::request(method, path, parameters, body);
+    let request = http::request(method, path, body);
     let mut rest = &request[..];
     while !rest.is_empty() {
         match stream.write(rest) {

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use backstory_memory::{Context, Memory, TimeMs};
+use backstory_memory::context::Context;
+use backstory_memory::{Memory, TimeMs};
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 

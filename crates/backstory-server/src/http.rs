@@ -78,18 +78,9 @@ pub(super) fn parse_request(bytes: &[u8]) -> Parsed {
 }
 
 /// Writes a request.
-pub(super) fn request(
-    method: &str,
-    path: &str,
-    parameters: &[(&str, String)],
-    body: &[u8],
-) -> Vec<u8> {
-    let query = form_urlencoded::Serializer::new(String::new())
-        .extend_pairs(parameters)
-        .finish();
-    let mark = if query.is_empty() { "" } else { "?" };
+pub(super) fn request(method: &str, path: &str, body: &[u8]) -> Vec<u8> {
     let mut bytes = format!(
-        "{method} {path}{mark}{query} HTTP/1.1\r\nHost: backstory\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "{method} {path} HTTP/1.1\r\nHost: backstory\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     )
     .into_bytes();
@@ -259,16 +250,12 @@ mod tests {
 
     #[test]
     fn what_is_written_can_be_read() {
-        let parameters = [
-            ("q", "ä & b=c+d%\n".to_string()),
-            ("limit", "0".to_string()),
-        ];
-        let written = request("GET", "/api/search", &parameters, b"");
+        let body = "{\"q\": \"ä & b=c+d%\"}".as_bytes();
+        let written = request("POST", "/api/search", body);
         let Parsed::Whole(read) = parse_request(&written) else {
             panic!("not read");
         };
-        let expected = parameters.map(|(name, value)| (name.to_string(), value));
-        assert_eq!(read.parameters, expected);
+        assert_eq!((&read.path[..], &read.body[..]), ("/api/search", body));
         let written = response(404, b"{}");
         let read = parse_response(&written).unwrap();
         assert_eq!(

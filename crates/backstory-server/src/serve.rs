@@ -273,7 +273,7 @@ impl Server {
                 self.leaving = true;
                 return self.answer(id, response(200, br#"{"leaving":true}"#));
             }
-            ("GET", "/api/search" | "/api/context") => &mut self.quick,
+            ("GET", "/api/search" | "/api/context") | ("POST", "/api/search") => &mut self.quick,
             ("POST", "/api/summarize") => &mut self.slow,
             (_, "/health" | "/api/leave" | "/api/search" | "/api/context" | "/api/summarize") => {
                 return self.answer(id, api::failure(405, "this path has another method"));

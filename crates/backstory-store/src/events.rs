@@ -337,11 +337,11 @@ mod tests {
         assert_eq!(touched.len(), 1);
         assert_eq!(touched[0].1.action, Action::Delete);
         assert_eq!(damage().len(), 1);
-        let items = store.items(&ItemFilter::default()).unwrap();
+        let items = store.queue().items(&ItemFilter::default()).unwrap();
         let damaged = items.iter().map(|item| item.damage.is_some());
         assert_eq!(damaged.collect::<Vec<_>>(), [true, false]);
         assert_eq!(damage(), ["captured event 2 of session one is damaged"]);
-        let counts = store.item_counts().unwrap();
+        let counts = store.queue().item_counts().unwrap();
         assert_eq!(counts[ItemState::Pending as usize], 1);
         assert_eq!(damage().len(), 1);
         let mut tiers = Vec::new();

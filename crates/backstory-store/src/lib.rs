@@ -66,7 +66,7 @@ pub use lag::{ConsumerId, ConsumerInfo, Lag, LagOrder, LagTable};
 pub use meta::{MetaEquals, MetaPlace};
 pub use open::{Store, View, is_store_entry, lock_file, try_lock_file};
 pub use queue::{
-    Captured, Item, ItemFilter, ItemKind, ItemOutcome, ItemState, MOST_ATTEMPTS, NewItem,
+    Captured, Item, ItemFilter, ItemKind, ItemOutcome, ItemState, MOST_ATTEMPTS, NewItem, Queue,
     SAME_TIME_MS, ToldEvent, ToldSession,
 };
 pub use recall::{ChangedName, RecalledSession};

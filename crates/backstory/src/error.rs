@@ -158,6 +158,9 @@ impl From<backstory_memory::Error> for Error {
                 let shown: Vec<&str> = matches.iter().take(5).map(String::as_str).collect();
                 Error::usage(message).hint(format!("give more of the id, as in {}", shown.join(", ")))
             }
+            Memory::InvalidTurn(_) => {
+                Error::usage(message).hint("write SESSION#3 for the third turn of a session")
+            }
             Memory::SourceGone { .. } => Error::new(ErrorKind::NotFound, message)
                 .hint("its text is gone for good; `backstory digest` tells what it was"),
             Memory::UnknownAgent(_) => {
@@ -218,7 +221,7 @@ impl From<backstory_memory::Error> for Error {
                 _ => "`backstory doctor` checks the store".to_string(),
             }),
             Memory::Compress { hint, .. } => Error::usage(message).hint(hint),
-            Memory::Worker => Error::new(ErrorKind::Internal, message),
+            Memory::Worker | Memory::RefusedLog(_) => Error::new(ErrorKind::Internal, message),
         }
     }
 }

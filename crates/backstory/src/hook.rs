@@ -10,15 +10,14 @@ mod tell;
 mod watchdog;
 
 use std::io::{ErrorKind, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use backstory_memory::capture::Captured;
+use backstory_memory::capture::{Capture, DrainLimits};
 use backstory_memory::hook::{self, Happening, HookInput, Unreadable};
-use backstory_memory::trusted::sources_of_named_log;
-use backstory_memory::{
-    Capture, Captured, DrainLimits, EventType, LogEvent, Memory, SessionId, log_event, log_events,
-};
+use backstory_memory::{EventLog, EventType, LogEvent, Memory, SessionId};
 use backstory_redact::Redactor;
 
 pub(crate) use self::call::Call;
@@ -81,7 +80,7 @@ pub(crate) fn run(call: &Call) {
                 event.session_id.clone_from(&session);
                 event.agent = Some(capture.input.agent.name.to_string());
             }
-            log_events(&setting.store, &events);
+            EventLog::of_store(&setting.store).append(&events);
         }
         Err(unreadable) => {
             if watchdog.bytes() >= MOST_INPUT as u64 {
@@ -95,7 +94,7 @@ pub(crate) fn run(call: &Call) {
                 .taking(started.elapsed())
                 .failed(Some(unreadable.to_string()));
             event.agent.clone_from(&call.agent);
-            log_event(&setting.store, &event);
+            EventLog::of_store(&setting.store).append(&[event]);
         }
     }
     leave();
@@ -239,49 +238,23 @@ fn follow_up(
         let drained = memory.captures().drain_some(&spool, TAKEN_ALONG, redactor);
         drained.map_err(|error| error.to_string())?;
     }
-    let done = read_log_or_files(setting, memory, capture, session, redactor, events);
+    let done = match session {
+        Some(session) => {
+            let import = |agent: &str| setting.import_options(&[], Some(agent));
+            let scans = memory
+                .captures()
+                .follow_up(capture, session, redactor, import, LITTLE);
+            let at = now();
+            scans.map(|scans| events.extend(scans.iter().flat_map(|scan| scan.events(at))))
+        }
+        None => Ok(()),
+    };
+    let done = done.map_err(|error| error.to_string());
     let tidied = memory
         .upkeep()
         .tidy_now()
         .map_err(|error| error.to_string());
     done.and(tidied)
-}
-
-/// Reads what the agent's log has more, or looks at the files that a tool wrote.
-fn read_log_or_files(
-    setting: &Setting,
-    memory: &Memory,
-    capture: &Capture,
-    session: Option<SessionId>,
-    redactor: Option<&Redactor>,
-    events: &mut Vec<LogEvent>,
-) -> Result<(), String> {
-    let in_words = |error: backstory_memory::Error| error.to_string();
-    match (&capture.input.happening, session) {
-        (Happening::ToolUsed(_), Some(session)) => {
-            let scans = memory
-                .captures()
-                .see_written(capture, session, redactor)
-                .map_err(in_words)?;
-            let at = now();
-            events.extend(scans.iter().flat_map(|scan| scan.events(at)));
-        }
-        (Happening::Stopped { .. } | Happening::Compacting { .. }, Some(_)) => {
-            let agent = capture.input.agent.name;
-            let mut options = setting.import_options(&[], Some(agent));
-            options.workers = 1;
-            // When it does not say which, few of all the agent's logs will have grown.
-            if let Some(log) = capture.input.transcript.as_deref().map(PathBuf::from) {
-                match sources_of_named_log(&log, agent)? {
-                    Some(sources) => options.sources = sources,
-                    None => return Ok(()),
-                }
-            }
-            memory.import_little(&options, LITTLE).map_err(in_words)?;
-        }
-        _ => {}
-    }
-    Ok(())
 }
 
 /// Starts a worker for what is left to do, if this was the last that the agent wants for now: a tool that ran can wait until then.

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use backstory_memory::{
-    CompressOptions, CompressScope, ContextOptions, Endpoint, ImportOptions, LogAgent, Occasion,
-    RetainOptions, Retry, Sources, Surroundings, random_key,
-};
+use backstory_memory::context::{ContextOptions, Occasion, Surroundings};
+use backstory_memory::summarize::{Endpoint, Retry, SummarizeOptions, SummarizeScope};
+use backstory_memory::{ImportOptions, LogAgent, RetainOptions, Sources, random_key};
 use backstory_redact::Redactor;
 
 use crate::config::{Redact, limits_of};
@@ -94,14 +93,14 @@ impl Setting {
     }
 
     /// Returns the options of summaries by language models.
-    pub(crate) fn compress_options(&self) -> CompressOptions<'static> {
+    pub(crate) fn compress_options(&self) -> SummarizeOptions<'static> {
         let compress = &self.config.compress;
-        CompressOptions {
+        SummarizeOptions {
             observations: compress.observations.0.clone(),
             summaries: compress.summaries.0.clone(),
             caps: compress.caps(),
             prices: compress.prices(),
-            scope: CompressScope::default(),
+            scope: SummarizeScope::default(),
             limit: 0,
             within: None,
             waits: true,

@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use backstory_event::TimeMs;
-use backstory_memory::{Memory, Places, Sources, Spool};
+use backstory_memory::capture::Spool;
+use backstory_memory::{Memory, Places, Sources};
 use etcetera::BaseStrategy;
 
 use crate::cli::{Cli, Command};

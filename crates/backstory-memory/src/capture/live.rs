@@ -17,10 +17,10 @@ pub(crate) fn is_omission(text: &str) -> bool {
 
 /// Returns the events of a session that only hooks told of. They are numbered as if the log went on with them.
 pub(crate) fn untold_events(store: &Store, session: SessionId) -> Result<Vec<EventView<'static>>> {
-    let Some((seq, turn)) = store.log_end_before_captures(session)? else {
+    let Some((seq, turn)) = store.queue().log_end_before_captures(session)? else {
         return Ok(Vec::new());
     };
-    let mut items = store.items(&ItemFilter {
+    let mut items = store.queue().items(&ItemFilter {
         session: Some(session),
         untold: true,
         ..ItemFilter::default()

@@ -17,19 +17,22 @@ use backstory_agents::hook::{EventContent, Happening, HookInput};
 use backstory_event::EventKey;
 use backstory_event::{Action, SessionId, TimeMs};
 use backstory_redact::Redactor;
-use backstory_store::{Captured, Item, ItemKind, NewItem, Store, ToldSession};
+use backstory_store::{NewItem, Store, ToldSession};
 use serde::{Deserialize, Serialize};
 
 use crate::Memory;
 use crate::code::FileScan;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::import::project::project_of;
+use crate::import::sweep::ImportOptions;
 use crate::random::random_key;
 use crate::redaction::redacted_project;
+use crate::trusted::sources_of_named_log;
 
 pub(crate) use self::live::{is_omission, untold_events};
 pub use self::spool::{DrainLimits, DrainReport, Spool};
 pub use self::work::WorkReport;
+pub use backstory_store::{Captured, Item, ItemFilter, ItemKind, ItemState};
 pub use queue_record::{ItemRecord, QueueRecord};
 
 /// Longer strings of tools are cut in the middle: the log has them whole.
@@ -239,7 +242,7 @@ impl Capture {
                 None => project,
             }
         };
-        Ok(store.capture(told.as_ref(), &items, project)?)
+        Ok(store.queue().capture(told.as_ref(), &items, project)?)
     }
 }
 
@@ -254,9 +257,42 @@ impl Captures<'_> {
         cleaned.store(&self.memory.store, redactor)
     }
 
+    /// Does at once what a stored event asks for and takes little time: maps the functions of files that a tool wrote, which are returned;
+    /// reads the log of a session that stopped or is about to be compacted, if it has at most so many bytes that are new. `import` gives
+    /// the options for the agent's logs.
+    pub fn follow_up(
+        &self,
+        capture: &Capture,
+        session: SessionId,
+        redactor: Option<&Redactor>,
+        import: impl FnOnce(&str) -> ImportOptions,
+        most_bytes: u64,
+    ) -> Result<Vec<FileScan>> {
+        match &capture.input.happening {
+            Happening::ToolUsed(_) => self.see_written(capture, session, redactor),
+            Happening::Stopped { .. } | Happening::Compacting { .. } => {
+                let agent = capture.input.agent.name;
+                let mut options = ImportOptions {
+                    workers: 1,
+                    ..import(agent)
+                };
+                // When it does not say which, few of all the agent's logs will have grown.
+                if let Some(log) = capture.input.transcript.as_deref().map(Path::new) {
+                    match sources_of_named_log(log, agent).map_err(Error::RefusedLog)? {
+                        Some(sources) => options.sources = sources,
+                        None => return Ok(Vec::new()),
+                    }
+                }
+                self.memory.import_little(&options, most_bytes)?;
+                Ok(Vec::new())
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
     /// Renews the function maps of the files that a captured tool use wrote, and returns what was found in them. Large ones are left to
     /// a sweep, those with a secret in their path are left out.
-    pub fn see_written(
+    pub(crate) fn see_written(
         &self,
         capture: &Capture,
         session: SessionId,

@@ -55,15 +55,15 @@ impl Captures<'_> {
     /// logs are swept, and where the agents keep them. May be stopped at any instant.
     pub fn work(&self, options: &ImportOptions, now: TimeMs) -> Result<WorkReport> {
         let mut report = WorkReport::default();
-        if !self.memory.store.has_work(now)? {
+        if !self.memory.store.queue().has_work(now)? {
             return Ok(report);
         }
         let Some(_lock) = try_lock_file(&self.memory.home.join("queue.lock"))? else {
             return Ok(report);
         };
-        self.memory.store.reclaim_items()?;
+        self.memory.store.queue().reclaim_items()?;
         loop {
-            let items = self.memory.store.take_items(now, TAKEN_AT_ONCE)?;
+            let items = self.memory.store.queue().take_items(now, TAKEN_AT_ONCE)?;
             if items.is_empty() {
                 break;
             }
@@ -87,36 +87,44 @@ impl Captures<'_> {
                     ItemOutcome::Later { .. } => report.later += 1,
                 }
             }
-            self.memory.store.finish_items(&outcomes)?;
+            self.memory.store.queue().finish_items(&outcomes)?;
         }
-        self.memory.store.prune_items(now.minus_ms(REMEMBERED_MS))?;
+        self.memory
+            .store
+            .queue()
+            .prune_items(now.minus_ms(REMEMBERED_MS))?;
         Ok(report)
     }
 
     /// Returns items of the queue, the newest first.
     pub fn items(&self, filter: &ItemFilter) -> Result<Vec<Item>> {
-        Ok(self.memory.store.items(filter)?)
+        Ok(self.memory.store.queue().items(filter)?)
     }
 
     /// Returns captured events that are damaged.
     pub fn damaged(&self) -> Result<Vec<Damage>> {
-        Ok(self.memory.store.damaged_captures()?.1)
+        Ok(self.memory.store.queue().damaged_captures()?.1)
     }
 
     /// Returns the number of items in each state, in the order of [`ItemState::ALL`](backstory_store::ItemState::ALL).
     pub fn item_counts(&self) -> Result<[u64; 5]> {
-        Ok(self.memory.store.item_counts()?)
+        Ok(self.memory.store.queue().item_counts()?)
     }
 
     /// Queues items again: one, or all that failed. Returns their number.
     pub fn retry(&self, id: Option<i64>) -> Result<usize> {
-        Ok(self.memory.store.retry_items(id)?)
+        Ok(self.memory.store.queue().retry_items(id)?)
     }
 
     /// Returns logs that hooks named and that must not be read, of the sessions that have items in the queue.
     pub fn refused_logs(&self) -> Result<Vec<Problem>> {
         let mut refused = Vec::new();
-        for path in self.memory.store.told_transcripts(MAX_CHECKED_LOGS)? {
+        for path in self
+            .memory
+            .store
+            .queue()
+            .told_transcripts(MAX_CHECKED_LOGS)?
+        {
             if let trusted::NamedLog::Refused(reason) = check_named_log(Path::new(&path)) {
                 let reason = match self.memory.store.session_of_named_log(&path)? {
                     Some(SessionName { agent, id }) => format!(
@@ -133,7 +141,7 @@ impl Captures<'_> {
 
     /// Returns whether there is something to do by `now`.
     pub fn has_work(&self, now: TimeMs) -> Result<bool> {
-        Ok(self.memory.store.has_work(now)?)
+        Ok(self.memory.store.queue().has_work(now)?)
     }
 
     /// Decides what becomes of the items of one session, once its log has been read.
@@ -160,12 +168,12 @@ impl Captures<'_> {
             }
             None => return of_all(&|_| ItemOutcome::Raw(None)),
         };
-        let told_at = self.memory.store.last_told_at(session)?;
+        let told_at = self.memory.store.queue().last_told_at(session)?;
         let mut unclaimed = self.unclaimed(session, items)?;
         let mut outcomes = Vec::new();
         for item in items {
             // Those that the log told are done by now and without body.
-            let outcome = match (item.kind, self.memory.store.is_untold(item.id)?) {
+            let outcome = match (item.kind, self.memory.store.queue().is_untold(item.id)?) {
                 (ItemKind::Summary, _) | (_, false) => ItemOutcome::Done(None),
                 (kind, true) => match claim(&mut unclaimed, item) {
                     Some(seq) => ItemOutcome::Done(Some(seq)),
@@ -192,7 +200,11 @@ impl Captures<'_> {
             return Ok(Vec::new());
         };
         let (first, last) = (first.minus_ms(SAME_TIME_MS), last.plus_ms(SAME_TIME_MS));
-        Ok(self.memory.store.unclaimed_events(session, first, last)?)
+        Ok(self
+            .memory
+            .store
+            .queue()
+            .unclaimed_events(session, first, last)?)
     }
 }
 
@@ -218,7 +230,7 @@ enum NamedLog {
 impl NamedLogs {
     /// Adds the log of a session, if it has one.
     fn add_session(&mut self, memory: &Memory, session: SessionId, known: &Sources) -> Result<()> {
-        let Some((agent, transcript)) = memory.store.told_transcript(session)? else {
+        let Some((agent, transcript)) = memory.store.queue().told_transcript(session)? else {
             return Ok(());
         };
         match log_of(&agent, transcript.as_deref(), known) {

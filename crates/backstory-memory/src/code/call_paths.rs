@@ -1,6 +1,6 @@
 //! Chains of calls: who calls a symbol, and what it calls.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use backstory_code::Resolution;
 
@@ -20,6 +20,30 @@ impl<'s> CallEdge<'s> {
 }
 
 impl<'s> CallGraph<'s> {
+    /// Returns the calls that lead to a symbol, if `callers`, and those that it makes, if `callees`, over so many steps. Without a name
+    /// these are all calls.
+    pub fn calls_around(
+        &self,
+        name: Option<&str>,
+        callers: bool,
+        callees: bool,
+        depth: u32,
+    ) -> Vec<&CallEdge<'s>> {
+        let Some(name) = name else {
+            return self.edges.iter().collect();
+        };
+        let mut found = Vec::new();
+        if callers {
+            found.extend(self.callers(name, depth));
+        }
+        if callees {
+            found.extend(self.callees(name, depth));
+        }
+        let mut seen = HashSet::new();
+        found.retain(|edge| seen.insert(std::ptr::from_ref(edge.call)));
+        found
+    }
+
     /// Returns the calls that lead to a symbol in so many steps, the near ones first.
     pub fn callers(&self, name: &str, depth: u32) -> Vec<&CallEdge<'s>> {
         callers_of(&self.edges, name, depth)

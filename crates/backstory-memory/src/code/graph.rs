@@ -124,8 +124,14 @@ impl Code<'_> {
     }
 }
 
-/// Joins what files call to what they define, and to what was seen to happen.
-pub fn call_graph<'s>(files: &'s [SourceOutline], runs: &[RunCall]) -> CallGraph<'s> {
+impl<'s> CallGraph<'s> {
+    /// Joins what files call to what they define, and to what was seen to happen.
+    pub fn new(files: &'s [SourceOutline], runs: &[RunCall]) -> Self {
+        join_calls(files, runs)
+    }
+}
+
+fn join_calls<'s>(files: &'s [SourceOutline], runs: &[RunCall]) -> CallGraph<'s> {
     let definitions = Definitions::of(files);
     let paths: Vec<PathBuf> = files.iter().map(|file| real(&file.path)).collect();
     // One file may be known by several rows: of its project with and without a remote.
@@ -171,7 +177,7 @@ pub fn call_graph<'s>(files: &'s [SourceOutline], runs: &[RunCall]) -> CallGraph
 }
 
 /// A name without what it is in.
-pub fn last_name(name: &str) -> &str {
+pub(crate) fn last_name(name: &str) -> &str {
     let name = name.strip_suffix("()").unwrap_or(name);
     name.rsplit(['.', ':', '>']).next().unwrap_or(name)
 }

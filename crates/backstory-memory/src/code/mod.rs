@@ -29,9 +29,16 @@ mod teller;
 pub(crate) mod tests;
 mod trees;
 
+pub use backstory_code::{
+    Call, LANGUAGES, Language, Outline, Resolution, Skipped, Symbol, SymbolChangeKind, SymbolKind,
+    UnresolvedReason,
+};
+pub use backstory_store::{CallRow, FunctionRow};
+pub use blame::{Blame, BlamedLine, BlamedTurn};
 pub(crate) use edit_reader::EditReader;
 pub(crate) use fresh_edits::{FreshEdits, source_edits};
-pub use graph::{CallEdge, CallGraph, RunCall, SymbolPlace, call_graph, last_name};
+pub(crate) use graph::last_name;
+pub use graph::{CallEdge, CallGraph, RunCall, SymbolPlace};
 pub(crate) use history::{history_beginning, renew_history};
 pub use live::Seen as SeenFile;
 pub use query::{ChangeFilter, ChangedSymbol, FileSymbols, LifeEvent, SymbolLife, TurnChanges};

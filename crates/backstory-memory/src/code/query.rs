@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use backstory_code::{SymbolChangeKind, SymbolKind};
 use backstory_event::{FileId, SessionId, TimeMs, TurnNo};
-use backstory_store::{CodeFile, SessionHead, SymbolFilter, SymbolRow};
+use backstory_store::{AnswerRows, CodeFile, SessionHead, SymbolFilter, SymbolRow};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::place::real;
 use crate::read::prompt;
 use crate::serde_text::{rfc3339_time, session_and_agent};
+use crate::upkeep::WithDamage;
 
 /// A file that was moved more often than this is followed no further.
 pub(super) const MOST_MOVES: usize = 32;
@@ -111,7 +112,16 @@ pub struct LifeEvent {
 
 impl Code<'_> {
     /// What turns did to functions, the newest first.
-    pub fn changes(&self, filter: &ChangeFilter) -> Result<Vec<TurnChanges>> {
+    pub fn changes(&self, filter: &ChangeFilter) -> Result<WithDamage<Vec<TurnChanges>>> {
+        let turns = self.find_changes(filter)?;
+        let session = filter.session.map(|session| [session]);
+        let rows = session
+            .as_ref()
+            .map(|session| AnswerRows::SessionList(session));
+        self.memory.upkeep().with_damage(turns, rows.as_ref())
+    }
+
+    pub(super) fn find_changes(&self, filter: &ChangeFilter) -> Result<Vec<TurnChanges>> {
         let known = self.known_files()?;
         let files = filter.path.as_ref().map(|path| files_at(path, &known));
         let rows = self.memory.store.symbol_changes(&SymbolFilter {
@@ -155,7 +165,12 @@ impl Code<'_> {
 
     /// The lives of the symbols that have this name, or whose qualified name ends with it; with a path, only of those in that file or
     /// folder. A symbol is followed back through its names.
-    pub fn history(&self, name: &str, path: Option<&Path>) -> Result<Vec<SymbolLife>> {
+    pub fn history(&self, name: &str, path: Option<&Path>) -> Result<WithDamage<Vec<SymbolLife>>> {
+        let lives = self.find_lives(name, path)?;
+        self.memory.upkeep().with_damage(lives, None)
+    }
+
+    fn find_lives(&self, name: &str, path: Option<&Path>) -> Result<Vec<SymbolLife>> {
         let known = self.known_files()?;
         let files = path.map(|path| files_at(path, &known));
         let rows = self.memory.store.symbol_changes(&SymbolFilter {

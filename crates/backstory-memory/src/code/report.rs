@@ -13,6 +13,7 @@ use super::scan::SourceOutline;
 use crate::Code;
 use crate::error::Result;
 use crate::serde_text::always_rfc3339;
+use crate::upkeep::WithDamage;
 
 /// Number of the most changed functions and files that are named.
 const MAX_NAMED: usize = 10;
@@ -236,15 +237,15 @@ impl Code<'_> {
         files: &[SourceOutline],
         graph: &CallGraph<'_>,
         since: TimeMs,
-    ) -> Result<CodeReport> {
-        let turns = self.changes(&ChangeFilter {
+    ) -> Result<WithDamage<CodeReport>> {
+        let turns = self.find_changes(&ChangeFilter {
             since: Some(since),
             path: Some(root.to_path_buf()),
             ..ChangeFilter::default()
         })?;
         let broken = self.broken_files(root)?.into_iter();
         let outlines = files.iter().filter_map(|file| file.outline.as_ref().ok());
-        Ok(CodeReport {
+        let report = CodeReport {
             project: root.to_path_buf(),
             since,
             files: files.len(),
@@ -252,6 +253,7 @@ impl Code<'_> {
             calls: CallStatistics::new(graph),
             changes: ChangeStatistics::new(&turns),
             broken: broken.map(|(file, at)| BrokenFile { file, at }).collect(),
-        })
+        };
+        self.memory.upkeep().with_damage(report, None)
     }
 }

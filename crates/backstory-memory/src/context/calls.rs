@@ -6,7 +6,7 @@ use std::path::Path;
 use super::files::RankedFile;
 use super::past::Past;
 use super::quote::{named, symbol};
-use crate::code::{SourceOutline, call_graph, scan_file};
+use crate::code::{CallGraph, SourceOutline, scan_file};
 
 /// So many files are looked into.
 const FILES: usize = 24;
@@ -21,7 +21,7 @@ pub(super) fn calls(files: &[RankedFile<'_>], pasts: &[Past], base: &Path) -> Ve
         .take(FILES)
         .filter_map(|file| scan_file(&base.join(&file.file)).ok().flatten())
         .collect();
-    let graph = call_graph(&outlines, &[]);
+    let graph = CallGraph::new(&outlines, &[]);
     let changed: BTreeSet<(&str, &str)> = pasts
         .iter()
         .flat_map(|past| &past.names)

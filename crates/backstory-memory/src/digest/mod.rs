@@ -8,12 +8,13 @@ mod summary;
 
 use backstory_analysis::digest::{Account, title};
 use backstory_event::{Kind, Seq, Usage};
-use backstory_store::{SessionHead, SessionRow, Store};
+use backstory_store::{AnswerRows, SessionHead, SessionRow, Store};
 
 use crate::Session;
 use crate::conventions::AGENT_CONVENTIONS;
 use crate::error::Result;
 use crate::read::with_text;
+use crate::upkeep::WithDamage;
 
 #[cfg(test)]
 pub(crate) use backstory_analysis::digest::Story;
@@ -123,10 +124,10 @@ fn prompt_title(store: &Store, head: &SessionHead) -> Result<Option<String>> {
 
 impl Session<'_> {
     /// Returns the digest, as of the last stored event.
-    pub fn digest(&self) -> Result<Digest> {
+    pub fn digest(&self) -> Result<WithDamage<Digest>> {
         let notes = session_notes(&self.memory.store, self.row.id, &self.row.agent)?;
         let account = Account::new(&notes, &AGENT_CONVENTIONS);
-        Ok(Digest {
+        let digest = Digest {
             session: self.row.clone(),
             goal: account.goal,
             outcome: account.outcome,
@@ -138,6 +139,8 @@ impl Session<'_> {
             next_steps: account.next_steps,
             usage: self.row.usage,
             summary: stored_summary(&self.memory.store, self.row.id)?,
-        })
+        };
+        let rows = AnswerRows::SessionWithNotes(self.row.id);
+        self.memory.upkeep().with_damage(digest, Some(&rows))
     }
 }

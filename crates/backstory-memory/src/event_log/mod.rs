@@ -12,11 +12,11 @@ mod tests;
 use std::path::Path;
 use std::time::Duration;
 
-use backstory_event::TimeMs;
+use backstory_event::{TimeMs, TurnNo};
 use serde_json::{Map, Value};
 
 pub(crate) use self::line::logged_sessions;
-pub use self::opened::{MAX_REMEMBERED_HITS, OpenedHit, opened_hit};
+pub(crate) use self::opened::MAX_REMEMBERED_HITS;
 
 /// Number of days that files and rows are kept.
 const DAYS_KEPT: usize = 30;
@@ -182,13 +182,33 @@ impl LogEvent {
     }
 }
 
-/// Logs an event; see [`log_events`].
-pub fn log_event(home: &Path, event: &LogEvent) {
-    log_events(home, std::slice::from_ref(event));
+/// The log of a store, by the folder of that: whoever logs may have no memory open.
+#[derive(Debug, Clone, Copy)]
+pub struct EventLog<'a> {
+    home: &'a Path,
 }
 
-/// Adds lines to the log of a store, in one write. A store that is not there gets none, and nothing that goes wrong here matters to
-/// the caller. Secrets are taken out of every line.
-pub fn log_events(home: &Path, events: &[LogEvent]) {
-    let _ = files::append(home, events);
+impl<'a> EventLog<'a> {
+    /// Returns the log of the store in a folder.
+    pub fn of_store(home: &'a Path) -> Self {
+        EventLog { home }
+    }
+
+    /// Adds lines, in one write. A store that is not there gets none, and nothing that goes wrong here matters to the caller. Secrets are
+    /// taken out of every line.
+    pub fn append(&self, events: &[LogEvent]) {
+        let _ = files::append(self.home, events);
+    }
+
+    /// Logs that a session or a turn is shown, if it is a hit of a recent search.
+    pub fn append_opened(&self, session: &str, turn: Option<TurnNo>, now: TimeMs) {
+        if let Some(rank) = opened::rank_of_opened(self.home, session, turn, now) {
+            let event = LogEvent::new(EventType::SearchResult, now)
+                .in_session(Some(session))
+                .with("session", session)
+                .with("turn", turn.map(TurnNo::get))
+                .with("rank", rank);
+            self.append(&[event]);
+        }
+    }
 }

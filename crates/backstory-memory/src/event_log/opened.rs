@@ -10,7 +10,7 @@ use super::files::{current_file, read_tail};
 use super::line::read_line;
 
 /// Number of hits of a search that are logged.
-pub const MAX_REMEMBERED_HITS: usize = 20;
+pub(crate) const MAX_REMEMBERED_HITS: usize = 20;
 
 /// Time after a search in which what is opened counts as opened because of it.
 const MAX_AGE_MS: i64 = 10 * 60 * 1000;
@@ -18,25 +18,14 @@ const MAX_AGE_MS: i64 = 10 * 60 * 1000;
 /// Bytes of today's file in which the search is looked for: a busy agent's hooks write less in ten minutes.
 const MAX_TAIL_BYTES: u64 = 512 << 10;
 
-/// A hit that was opened.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OpenedHit {
-    /// The agent's own id of the session.
-    pub session: String,
-    /// The turn that was opened; `None` for the whole session.
-    pub turn: Option<TurnNo>,
-    /// Its place in the answer, from 1.
-    pub rank: u64,
-}
-
-/// Returns the hit of a recent search that is opened by showing this session or turn; `None` when there is none, or it was opened
-/// before.
-pub fn opened_hit(
+/// Returns the place in the answer of a recent search, from 1, of the hit that is opened by showing this session or turn; `None` when
+/// there is none, or it was opened before.
+pub(super) fn rank_of_opened(
     home: &Path,
     session: &str,
     turn: Option<TurnNo>,
     now: TimeMs,
-) -> Option<OpenedHit> {
+) -> Option<u64> {
     let tail = read_tail(&current_file(home), MAX_TAIL_BYTES).ok()?;
     for line in tail.split(|byte| *byte == b'\n').rev() {
         // Most lines are of hooks, and reading JSON takes longer than looking for this.
@@ -55,11 +44,7 @@ pub fn opened_hit(
                 return None;
             }
         } else if let Some(rank) = rank_in(&data["hits"], session, turn) {
-            return Some(OpenedHit {
-                session: session.to_string(),
-                turn,
-                rank,
-            });
+            return Some(rank);
         }
     }
     None

@@ -12,10 +12,8 @@ use backstory_event::TurnNo;
 use backstory_store::LoggedEvent;
 
 fn log(trial: &Trial, event_type: EventType, at: TimeMs) {
-    log_event(
-        &trial.store(),
-        &LogEvent::new(event_type, at).with("event", "Stop"),
-    );
+    EventLog::of_store(&trial.store())
+        .append(&[LogEvent::new(event_type, at).with("event", "Stop")]);
     // As if it had been written when it says.
     let time = SystemTime::UNIX_EPOCH + Duration::from_millis(at.get() as u64);
     let file = File::options()
@@ -45,11 +43,11 @@ fn a_store_that_is_refused_gets_no_line() {
     std::fs::write(store.join("letter.txt"), "").unwrap();
     let wide = std::fs::Permissions::from_mode(0o777);
     std::fs::set_permissions(&store, wide).unwrap();
-    log_event(&store, &LogEvent::new(EventType::HookCapture, NOW));
+    EventLog::of_store(&store).append(&[LogEvent::new(EventType::HookCapture, NOW)]);
     assert_eq!(std::fs::read_to_string(&ours).unwrap(), "ours");
     let private = std::fs::Permissions::from_mode(0o700);
     std::fs::set_permissions(&store, private).unwrap();
-    log_event(&store, &LogEvent::new(EventType::HookCapture, NOW));
+    EventLog::of_store(&store).append(&[LogEvent::new(EventType::HookCapture, NOW)]);
     assert!(std::fs::read_to_string(&ours).unwrap().len() > 4);
 }
 
@@ -177,7 +175,7 @@ fn what_is_forgotten_is_gone_and_nothing_else_is_told_twice() {
 fn nothing_is_made_where_no_store_is() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().join("store");
-    log_event(&home, &LogEvent::new(EventType::HookCapture, NOW));
+    EventLog::of_store(&home).append(&[LogEvent::new(EventType::HookCapture, NOW)]);
     assert!(!home.exists());
 }
 
@@ -195,7 +193,7 @@ fn lines_of_this_and_of_the_first_version_are_read() {
         ..event
     };
     let trial = Trial::new();
-    log_event(&trial.store(), &event);
+    EventLog::of_store(&trial.store()).append(&[event]);
     let line = std::fs::read(current_file(&trial.store())).unwrap();
     let read = read_line(&line).unwrap();
     let expected = LoggedEvent {
@@ -230,7 +228,7 @@ fn no_line_has_a_secret() {
         .with("paths", vec![format!("/home/ada/{secret}/cart.rs")])
         .failed(Some(long));
     let trial = Trial::new();
-    log_event(&trial.store(), &event);
+    EventLog::of_store(&trial.store()).append(&[event]);
     let line = std::fs::read_to_string(current_file(&trial.store())).unwrap();
     assert!(!line.contains(&secret[..12]), "{line}");
     assert!(line.contains("[REDACTED:"), "{line}");
@@ -254,7 +252,7 @@ fn ids_that_agents_give_are_no_secrets() {
         );
         let hits = vec![serde_json::json!({"session": id, "turn": 3})];
         let event = LogEvent::new(EventType::SearchQuery, NOW).with("hits", hits);
-        log_event(&trial.store(), &event.in_session(Some(&id)));
+        EventLog::of_store(&trial.store()).append(&[event.in_session(Some(&id))]);
     }
     let lines = std::fs::read_to_string(current_file(&trial.store())).unwrap();
     assert_eq!(lines.lines().count(), 2_000);
@@ -277,14 +275,14 @@ fn search(trial: &Trial, at: TimeMs, hits: &[(&str, u64)]) {
         .map(|(session, turn)| serde_json::json!({"session": session, "turn": turn}))
         .collect();
     let event = LogEvent::new(EventType::SearchQuery, at).with("hits", hits);
-    log_event(&trial.store(), &event);
+    EventLog::of_store(&trial.store()).append(&[event]);
 }
 
 #[test]
 fn a_hit_that_is_opened_soon_after_a_search_has_its_rank() {
     let trial = Trial::new();
     let rank = |session: &str, turn: Option<u32>, at: TimeMs| {
-        opened_hit(&trial.store(), session, turn.map(TurnNo::new), at).map(|opened| opened.rank)
+        opened::rank_of_opened(&trial.store(), session, turn.map(TurnNo::new), at)
     };
     assert_eq!(rank("a", Some(1), NOW), None);
     search(&trial, NOW, &[("a", 1), ("b", 4), ("a", 2)]);
@@ -301,7 +299,7 @@ fn a_hit_that_is_opened_soon_after_a_search_has_its_rank() {
         .with("session", "b")
         .with("turn", 4)
         .with("rank", 2);
-    log_event(&trial.store(), &opened);
+    EventLog::of_store(&trial.store()).append(&[opened]);
     assert_eq!(rank("b", Some(4), NOW.plus_ms(5)), None);
     assert_eq!(rank("a", Some(1), NOW.plus_ms(5)), Some(1));
     // A new search makes it news again.

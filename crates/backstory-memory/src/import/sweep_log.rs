@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Memory;
 use crate::error::Error;
-use crate::event_log::{EventType, LogEvent, log_events};
+use crate::event_log::{EventLog, EventType, LogEvent};
 use crate::import::sweep::ImportReport;
 use crate::upkeep::retain::{Pass, RetainReport};
 
@@ -115,7 +115,7 @@ impl Memory {
 
     fn log_all(&self, events: &[LogEvent], now: TimeMs) {
         if now > TimeMs::ZERO {
-            log_events(&self.home, events);
+            EventLog::of_store(&self.home).append(events);
         }
     }
 }

@@ -236,8 +236,14 @@ impl Models<'_> {
         Ok(())
     }
 
+    /// Makes all vectors of a model anew. A row that does not fit its checksum shows only when it is compared, so none is kept.
+    pub fn rebuild(&self, name: &str) -> Result<EmbeddingState> {
+        self.drop_vectors(name)?;
+        self.embed(name, &mut |_| {})
+    }
+
     /// Drops the vectors of a model.
-    pub fn drop_vectors(&self, name: &str) -> Result<()> {
+    pub(crate) fn drop_vectors(&self, name: &str) -> Result<()> {
         if let Some(consumer) = self.memory.store.lag().find(&vectors_consumer(name))? {
             self.memory.store.lag().remove(consumer)?;
         }

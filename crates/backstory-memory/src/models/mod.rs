@@ -7,11 +7,10 @@ mod vectors;
 
 use std::path::{Path, PathBuf};
 
-use backstory_embed::{Description, Imported};
-
 use crate::Memory;
 use crate::error::{Error, Result};
 
+pub use backstory_embed::{Description, Family, Imported, hub};
 pub use embed::EmbeddingState;
 pub(crate) use embed::{PassageBatch, VectorSet};
 pub(crate) use passages::passages;

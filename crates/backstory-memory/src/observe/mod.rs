@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use backstory_analysis::observe::{Extract, Faith};
 use backstory_event::{Seq, SessionId, TimeMs, TurnNo};
-use backstory_store::{EventRange, Evictable, Store};
+use backstory_store::{AnswerRows, EventRange, Evictable, Store};
 use serde::{Deserialize, Serialize};
 
 use self::uses::Uses;
@@ -21,6 +21,7 @@ use crate::Session;
 use crate::conventions::AGENT_CONVENTIONS;
 use crate::error::Result;
 use crate::read::{unless_damaged, visit_stored};
+use crate::upkeep::WithDamage;
 
 pub use self::measure::ObservationScore;
 pub use self::record::{ObservationList, ObservationRecord, SizeTokens};
@@ -117,7 +118,7 @@ impl Observation {
 
 impl Session<'_> {
     /// Returns what prompts asked for and tools changed or showed, in their order; of one turn if it is named.
-    pub fn observations(&self, turn: Option<TurnNo>) -> Result<Vec<Observation>> {
+    pub fn observations(&self, turn: Option<TurnNo>) -> Result<WithDamage<Vec<Observation>>> {
         let mut observations = kept(&self.memory.store, self.row.id, self.row.evicted)?;
         let range = turn.map_or(EventRange::All, EventRange::Turn);
         observed_items(
@@ -145,7 +146,8 @@ impl Session<'_> {
                 observation.compression_us = written.latency_ms.map(|ms| ms * 1000);
             }
         }
-        Ok(observations)
+        let rows = AnswerRows::SessionWithNotes(self.row.id);
+        self.memory.upkeep().with_damage(observations, Some(&rows))
     }
 }
 

@@ -232,9 +232,16 @@ impl Catalogue {
         Ok(true)
     }
 
+    /// Returns the id that begins with a text, of all patterns that were detected or decided.
+    pub fn find<'a>(&'a self, prefix: &str, detected: &'a [Pattern]) -> Result<&'a str> {
+        let detected = detected.iter().map(|pattern| pattern.id.as_str());
+        let decided = self.entries.iter().map(|entry| entry.id.as_str());
+        find_pattern(prefix, detected.chain(decided))
+    }
+
     /// What is to be published: the approved ones, those of several agents first, then the most frequent. What was merged into an
     /// entry counts as it.
-    pub fn approved(&self) -> Vec<&Entry> {
+    pub(super) fn approved(&self) -> Vec<&Entry> {
         let weigh = |entry: &Entry| {
             let merged = entry.merged.iter().filter_map(|id| self.entry(id));
             let seen = || merged.clone().chain([entry]).map(|entry| &entry.seen);
@@ -368,7 +375,10 @@ impl Catalogue {
 }
 
 /// The one id that begins with this.
-pub fn find_pattern<'a>(prefix: &str, ids: impl IntoIterator<Item = &'a str>) -> Result<&'a str> {
+pub(super) fn find_pattern<'a>(
+    prefix: &str,
+    ids: impl IntoIterator<Item = &'a str>,
+) -> Result<&'a str> {
     let ids = ids
         .into_iter()
         .filter(|id| !prefix.is_empty() && id.starts_with(prefix));

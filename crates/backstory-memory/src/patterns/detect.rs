@@ -14,6 +14,7 @@ use crate::Patterns;
 use crate::conventions::AGENT_CONVENTIONS;
 use crate::digest::Notes;
 use crate::error::Result;
+use crate::upkeep::WithDamage;
 
 /// Sessions differ in size, so each core takes several shares.
 const SHARES_PER_CORE: usize = 8;
@@ -87,7 +88,7 @@ impl Signals {
 
 impl Patterns<'_> {
     /// Problems and successes that recur across sessions: those that more than one agent has first, then by how much they tell.
-    pub fn list(&self, filter: &PatternFilter) -> Result<Vec<Pattern>> {
+    pub fn list(&self, filter: &PatternFilter) -> Result<WithDamage<Vec<Pattern>>> {
         let signals = Signals::load(self.memory)?;
         let mut patterns: Vec<(f64, Pattern)> = Vec::new();
         for (detector, cluster) in signals.clusters(filter.kind) {
@@ -105,7 +106,8 @@ impl Patterns<'_> {
                 .then(b.frequency.cmp(&a.frequency))
                 .then(a.id.cmp(&b.id))
         });
-        Ok(patterns.into_iter().map(|(_, pattern)| pattern).collect())
+        let patterns = patterns.into_iter().map(|(_, pattern)| pattern).collect();
+        self.memory.upkeep().with_damage(patterns, None)
     }
 }
 

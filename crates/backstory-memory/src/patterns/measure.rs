@@ -1,9 +1,13 @@
 //! Whether telling agents of a pattern changed how often it occurs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use backstory_event::TimeMs;
+use backstory_store::SessionFilter;
 use serde::{Deserialize, Serialize};
+
+use super::{Catalogue, Entry, MeasuredPattern, Pattern, Patterns, Publication};
+use crate::error::Result;
 
 /// Of the normal distribution, for 95 %.
 const Z: f64 = 1.959_963_984_540_054;
@@ -12,15 +16,13 @@ const FEWEST_SESSIONS: u64 = 10;
 
 /// A session that may have a pattern or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MeasuredSession {
-    /// Its id.
-    pub session: String,
+struct MeasuredSession {
     /// Its agent.
-    pub agent: String,
+    agent: String,
     /// When it began, in unix milliseconds: what it was told, it was told then.
-    pub started_at: TimeMs,
+    started_at: TimeMs,
     /// How often the pattern occurred in it.
-    pub occurrences: u64,
+    occurrences: u64,
 }
 
 /// How often a pattern occurs without and with being told of.
@@ -79,8 +81,84 @@ impl Verdict {
     }
 }
 
+impl Catalogue {
+    /// Returns whether some pattern is published since a known time, so that [`Patterns::measure`] has something to compare.
+    pub fn has_publications(&self) -> bool {
+        let mut published = self.entries().iter().flat_map(|entry| &entry.published);
+        published.any(|publication| publication.at.is_some())
+    }
+}
+
+impl Patterns<'_> {
+    /// Compares how often published patterns occurred before and after that, by the patterns that were detected.
+    pub fn measure<'a>(
+        &self,
+        catalogue: &'a Catalogue,
+        detected: &[Pattern],
+    ) -> Result<Vec<MeasuredPattern<'a>>> {
+        let mut measured = Vec::new();
+        for entry in catalogue.entries() {
+            let counts = occurrences(detected, entry);
+            for publication in &entry.published {
+                let Some(at) = publication.at else {
+                    continue;
+                };
+                let sessions = self.reached(publication, &counts)?;
+                measured.push(MeasuredPattern {
+                    id: &entry.id,
+                    title: &entry.title,
+                    target: &publication.target,
+                    published_at: publication.at,
+                    rows: measure(&sessions, at),
+                });
+            }
+        }
+        Ok(measured)
+    }
+
+    /// The sessions that a publication could reach, or would have reached.
+    fn reached(
+        &self,
+        publication: &Publication,
+        counts: &HashMap<&str, u64>,
+    ) -> Result<Vec<MeasuredSession>> {
+        let filter = SessionFilter {
+            project: publication.project.clone(),
+            ..SessionFilter::default()
+        };
+        let rows = self.memory.sessions().list(&filter)?;
+        let measured = rows.into_iter().filter_map(|row| {
+            Some(MeasuredSession {
+                occurrences: counts.get(row.session.as_str()).copied().unwrap_or(0),
+                started_at: row.started_at?,
+                agent: row.agent,
+            })
+        });
+        Ok(measured.collect())
+    }
+}
+
+/// How often a pattern, with those merged into it, occurred in each session.
+fn occurrences<'a>(detected: &'a [Pattern], entry: &Entry) -> HashMap<&'a str, u64> {
+    let is_it = |pattern: &&Pattern| pattern.id == entry.id || entry.merged.contains(&pattern.id);
+    let mut counts: HashMap<&str, u64> = HashMap::new();
+    for pattern in detected.iter().filter(is_it) {
+        let mut found: HashMap<&str, u64> = HashMap::new();
+        for evidence in &pattern.evidence {
+            *found.entry(&evidence.session).or_default() += 1;
+        }
+        for session in &pattern.sessions {
+            found.entry(session).or_insert(1);
+        }
+        for (session, count) in found {
+            *counts.entry(session).or_default() += count;
+        }
+    }
+    counts
+}
+
 /// Compares the sessions before a publication with those after it: all of them, then agent by agent.
-pub fn measure(sessions: &[MeasuredSession], published_at: TimeMs) -> Vec<Measurement> {
+fn measure(sessions: &[MeasuredSession], published_at: TimeMs) -> Vec<Measurement> {
     let agents: BTreeSet<&str> = sessions
         .iter()
         .map(|session| session.agent.as_str())
@@ -210,7 +288,6 @@ mod tests {
 
     fn sessions(agent: &str, at: i64, count: u64, with_it: u64) -> Vec<MeasuredSession> {
         let session = |number| MeasuredSession {
-            session: format!("{at}-{number}"),
             agent: agent.to_string(),
             started_at: at.into(),
             occurrences: if number < with_it { 2 } else { 0 },

@@ -15,17 +15,19 @@ mod filter;
 mod measure;
 mod publish;
 mod record;
+mod target;
 mod withdraw;
 
 pub use backstory_analysis::detectors::PatternKind;
-pub use catalogue::{Catalogue, find_pattern};
+pub use catalogue::Catalogue;
 pub use entry::{Change, Entry, Publication, Seen, Status};
 pub use filter::PatternFilter;
-pub use measure::{MeasuredSession, Measurement, Share, Verdict, measure};
-pub use publish::{Published, Unpublished, publish, unpublish};
+pub use measure::{Measurement, Share, Verdict};
+pub use publish::{Published, Unpublished};
 pub use record::{
     CatalogueRecord, EvidenceRecord, MeasuredPattern, MeasurementList, PatternList, PatternRecord,
 };
+pub use target::PublishTarget;
 pub(crate) use withdraw::{EntryChange, published_block, published_files, rewrite_block};
 
 /// A problem or success that recurs across sessions.

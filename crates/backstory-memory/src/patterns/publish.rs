@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use backstory_event::TimeMs;
+
 use super::block::{self, CLOSE, OPEN};
-use super::{Entry, PatternKind};
+use super::{Catalogue, Entry, PatternKind, PublishTarget};
 use crate::error::{Error, Result};
 use crate::hidden::one_line;
 use crate::trusted::{read_regular_file, resolve_in_repository};
@@ -20,6 +22,8 @@ const HEADING: &str = "What earlier sessions of coding agents ran into, and what
 /// What a publication did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
+    /// Number of approved patterns.
+    pub approved: usize,
     /// The patterns that the file tells of now.
     pub ids: Vec<String>,
     /// How many did not fit.
@@ -39,12 +43,38 @@ pub enum Unpublished {
     File,
 }
 
+impl Catalogue {
+    /// Writes the approved patterns into the block of a file, as many as have room in a number of bytes, and records which.
+    pub fn publish(
+        &mut self,
+        target: &PublishTarget,
+        limit_bytes: usize,
+        now: TimeMs,
+    ) -> Result<Published> {
+        let published = write_block(&target.path, &self.approved(), limit_bytes)?;
+        self.record(&target.name, target.project.as_deref(), &published.ids, now)?;
+        Ok(published)
+    }
+
+    /// Takes the block out of a file.
+    pub fn unpublish(&mut self, target: &PublishTarget, now: TimeMs) -> Result<Unpublished> {
+        let done = remove_block(&target.path)?;
+        self.record(&target.name, None, &[], now)?;
+        Ok(done)
+    }
+}
+
 /// Writes these patterns into the block of a file, the first ones first, in at most so many bytes. Without any, the block is taken
 /// out.
-pub fn publish(path: &Path, entries: &[&Entry], limit_bytes: usize) -> Result<Published> {
+pub(super) fn write_block(
+    path: &Path,
+    entries: &[&Entry],
+    limit_bytes: usize,
+) -> Result<Published> {
     if entries.is_empty() {
-        let changed = unpublish(path)? != Unpublished::Nothing;
+        let changed = remove_block(path)? != Unpublished::Nothing;
         return Ok(Published {
+            approved: 0,
             ids: Vec::new(),
             left_out: 0,
             changed,
@@ -78,6 +108,7 @@ pub fn publish(path: &Path, entries: &[&Entry], limit_bytes: usize) -> Result<Pu
     }
     let left_out = entries.len() - ids.len();
     Ok(Published {
+        approved: entries.len(),
         ids,
         left_out,
         changed,
@@ -85,7 +116,7 @@ pub fn publish(path: &Path, entries: &[&Entry], limit_bytes: usize) -> Result<Pu
 }
 
 /// Takes the block out of a file, which is then as it was before.
-pub fn unpublish(path: &Path) -> Result<Unpublished> {
+pub(super) fn remove_block(path: &Path) -> Result<Unpublished> {
     let (real, Some(file)) = read(path)? else {
         return Ok(Unpublished::Nothing);
     };
@@ -114,7 +145,7 @@ pub fn unpublish(path: &Path) -> Result<Unpublished> {
 pub(super) fn rewrite_lines(path: &Path, entries: &HashMap<&str, Option<&Entry>>) -> Result<bool> {
     match rewritten_lines(path, entries)? {
         None => Ok(false),
-        Some(RewrittenBlock::Empty) => Ok(unpublish(path)? != Unpublished::Nothing),
+        Some(RewrittenBlock::Empty) => Ok(remove_block(path)? != Unpublished::Nothing),
         Some(RewrittenBlock::File { path, text }) => {
             crate::write_whole(&path, &text)?;
             Ok(true)

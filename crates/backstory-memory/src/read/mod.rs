@@ -16,7 +16,6 @@ mod turn_context;
 mod usage;
 
 use std::collections::HashMap;
-use std::io::Write;
 use std::path::Path;
 
 use backstory_event::{EventBody, EventView, Kind, Seq, SessionId, StreamId, Touch, TurnNo};
@@ -38,9 +37,6 @@ pub use self::session::{Session, StoredLog};
 pub use self::session_record::{SessionList, SessionRecord};
 pub use self::turn::{Turn, TurnAction, TurnInputs, TurnReplies, TurnTelemetry};
 pub use self::usage::{ServerTools, UsageCounts, UsageRecord};
-
-/// Bytes of a stream that are in memory at once when it is copied.
-const COPY_BYTES: u64 = 1 << 20;
 
 /// Returns whether an event is among those asked for; which ones are the last, only all of them tell.
 pub(crate) fn is_in_range(event: &EventView<'_>, range: EventRange) -> bool {
@@ -149,32 +145,10 @@ impl Session<'_> {
         self.event_views(EventRange::Last(count))
     }
 
-    /// Returns the stored streams of the log files that the session was read from.
+    /// Returns what is stored of the log files that the session was read from, for those who compare; [`Session::own_logs`] has them to be
+    /// copied.
     pub fn streams(&self) -> Result<Vec<StreamRow>> {
         Ok(self.memory.store.session_streams(self.row.id)?)
-    }
-
-    /// Writes the stored bytes of a log file: those of the log, without redacted secrets.
-    pub fn original(&self, stream: &StreamRow, out: &mut dyn Write) -> Result<()> {
-        let mut bytes = self.memory.store.bytes();
-        let mut at = 0;
-        while at < stream.length {
-            let piece = bytes.read(stream.id, at, COPY_BYTES.min(stream.length - at))?;
-            if piece.is_empty() {
-                let damage = Damage {
-                    piece: DamagedPiece::Bytes {
-                        stream: stream.id,
-                        start: at,
-                        length: stream.length - at,
-                    },
-                    path: Some(stream.path.clone()),
-                };
-                return Err(backstory_store::Error::from(damage).into());
-            }
-            out.write_all(&piece)?;
-            at += piece.len() as u64;
-        }
-        Ok(())
     }
 }
 

@@ -1,21 +1,21 @@
 //! Answers of searches as JSON documents.
 
-use std::ops::Range;
+use std::ops::{Not, Range};
 use std::time::Duration;
 
 use backstory_event::{Seq, TimeMs, TurnNo};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Answer, Hit, Mode};
+use super::{Mode, SearchAnswer, SearchHit, SearchRequest};
 use crate::event_log::{EventType, LogEvent, MAX_REMEMBERED_HITS};
 use crate::{Memory, rfc3339};
 
 /// The answer to a search as one document. What only the terminal shows is left out unless it was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SearchAnswer {
+pub struct SearchRecord {
     /// The best turn of each session, the best session first.
-    pub hits: Vec<SearchHit>,
+    pub hits: Vec<HitRecord>,
     /// Duration of the search in milliseconds.
     pub took_ms: f64,
     /// Mode that was used in the end.
@@ -25,11 +25,17 @@ pub struct SearchAnswer {
     /// True if people have been told that there are models, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told_of_models: Option<bool>,
+    /// True if the index has to be rebuilt; only for who does so.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub index_is_lost: bool,
+    /// True if the vectors of the model have to be rebuilt; only for who does so.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub vectors_are_lost: bool,
 }
 
 /// A turn that was found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SearchHit {
+pub struct HitRecord {
     /// The session.
     pub session: String,
     /// The agent.
@@ -68,16 +74,18 @@ pub struct SearchHit {
     pub plain: Option<(String, Vec<Range<usize>>)>,
 }
 
-impl SearchAnswer {
+impl SearchRecord {
     /// Returns an answer as one document, with what the terminal shows besides.
-    pub fn new(memory: &Memory, answer: &Answer) -> Self {
+    pub fn new(memory: &Memory, answer: &SearchAnswer) -> Self {
         let hits = answer.hits.iter();
-        SearchAnswer {
-            hits: hits.map(|hit| SearchHit::new(memory, hit)).collect(),
+        SearchRecord {
+            hits: hits.map(|hit| HitRecord::new(memory, hit)).collect(),
             took_ms: 0.0,
             mode: answer.mode,
             warnings: answer.warnings.clone(),
             told_of_models: None,
+            index_is_lost: answer.index_is_lost,
+            vectors_are_lost: answer.vectors_are_lost,
         }
     }
 
@@ -88,7 +96,15 @@ impl SearchAnswer {
             hit.short_id = None;
         }
         self.told_of_models = None;
+        (self.index_is_lost, self.vectors_are_lost) = (false, false);
         self
+    }
+
+    /// Returns whether people should be told that there are models, the answer to this request being the first that one would improve.
+    pub fn suggests_model(&self, request: &SearchRequest) -> bool {
+        let could_have_one =
+            request.mode == Mode::Hybrid && request.model.is_none() && !request.regex;
+        could_have_one && self.told_of_models == Some(false)
     }
 
     /// Sets the duration of the search.
@@ -110,13 +126,13 @@ impl SearchAnswer {
     }
 }
 
-impl SearchHit {
-    fn new(memory: &Memory, hit: &Hit) -> Self {
+impl HitRecord {
+    fn new(memory: &Memory, hit: &SearchHit) -> Self {
         let session = &hit.session;
         // In a damaged store the whole id will do.
         let short_id = memory.sessions().short_id(&session.agent, &session.session);
         let short_id = short_id.unwrap_or_else(|_| session.session.clone());
-        SearchHit {
+        HitRecord {
             session: session.session.clone(),
             agent: session.agent.clone(),
             turn: hit.turn,

@@ -4,7 +4,7 @@ use backstory_event::{EventView, Kind, Seq};
 use backstory_store::SessionHead;
 
 use super::rank::{Ranked, standing};
-use super::{Found, Hit, MORE_TURNS, SearchOptions, snippet};
+use super::{Found, MORE_TURNS, SearchHit, SearchOptions, snippet};
 use crate::Search;
 use crate::digest::{self, Noted};
 use crate::error::Result;
@@ -19,7 +19,7 @@ impl Search<'_> {
     }
 
     /// The best sessions with all that is shown of them.
-    pub(super) fn hits(&self, mut found: Found, options: &SearchOptions) -> Result<Vec<Hit>> {
+    pub(super) fn hits(&self, mut found: Found, options: &SearchOptions) -> Result<Vec<SearchHit>> {
         let limit = if options.limit == 0 {
             usize::MAX
         } else {
@@ -38,7 +38,7 @@ impl Search<'_> {
             .collect();
         for (ranked, head) in &mut ranked {
             let own = options.own_project.is_some() && options.own_project == head.project;
-            ranked.score *= standing(head.machine && !options.machines_count, own);
+            ranked.score *= standing(head.machine && !options.headless_count_fully, own);
         }
         ranked
             .sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score).then(b.session.cmp(&a.session)));
@@ -80,7 +80,13 @@ enum Shown {
 }
 
 /// A turn of a session, by its place among those of the session that were found.
-fn hit(ranked: &Ranked, place: usize, head: &SessionHead, shown: &Shown, found: &Found) -> Hit {
+fn hit(
+    ranked: &Ranked,
+    place: usize,
+    head: &SessionHead,
+    shown: &Shown,
+    found: &Found,
+) -> SearchHit {
     let (turn, event, _) = ranked.turns[place];
     let chunk = ranked.chunk.filter(|_| place == 0);
     let title = || head.title.clone().unwrap_or_default();
@@ -103,7 +109,7 @@ fn hit(ranked: &Ranked, place: usize, head: &SessionHead, shown: &Shown, found: 
         Shown::Noted(noted) => (noted.turn, noted.seq, noted.at, noted.kind),
         Shown::Title => (turn, Seq::ZERO, head.started_at, Kind::Summary),
     };
-    Hit {
+    SearchHit {
         session: head.clone(),
         turn,
         event,

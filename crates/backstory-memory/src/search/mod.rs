@@ -25,6 +25,7 @@ use std::collections::HashSet;
 
 use backstory_event::{Kind, Seq, TimeMs, TurnNo};
 use backstory_store::{DamagedPiece, Lag, Seal, SessionHead, TextIndex, VectorKey};
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use self::meaning::Near;
@@ -35,7 +36,7 @@ use self::terms::Terms;
 use crate::Memory;
 use crate::error::{Error, Result};
 
-pub use answer::{SearchAnswer, SearchHit};
+pub use answer::{HitRecord, SearchRecord};
 pub(crate) use document::Documents;
 pub use index::{IndexHealth, IndexReport};
 pub(crate) use index::{
@@ -47,7 +48,9 @@ pub use query::{Atom, Clause, FIELDS, Query};
 pub use rank::CONFIDENT;
 pub use request::{SearchRequest, parse_meta_filters, project_filter};
 pub use scope::SearchFilter;
-pub use score::{ModeScore, ModeScores, RetrievalScore, RetrievalSummary, ScoredQuery};
+pub use score::{
+    JudgedQuery, ModeScore, ModeScores, RetrievalScore, RetrievalSummary, ScoredQuery,
+};
 pub use snippet::Snippet;
 
 /// Number of events that are ranked for each session that is asked for.
@@ -67,8 +70,8 @@ pub struct SearchOptions {
     pub filter: SearchFilter,
     /// The project that the user is in: its sessions come first.
     pub own_project: Option<String>,
-    /// Whether sessions that no person sat before count as much as others.
-    pub machines_count: bool,
+    /// True if headless sessions count as much as others.
+    pub headless_count_fully: bool,
     /// Maximum number of hits; 0 is no limit.
     pub limit: usize,
     /// Whether each turn is a hit of its own, and not only the best one of each session.
@@ -105,9 +108,9 @@ impl Mode {
 
 /// What a search found.
 #[derive(Debug, Clone, Default)]
-pub struct Answer {
+pub struct SearchAnswer {
     /// The best turn of each session, the best session first.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<SearchHit>,
     /// By what was searched in the end.
     pub mode: Mode,
     /// What the user should know: an index that could not be used, say.
@@ -120,7 +123,7 @@ pub struct Answer {
 
 /// A turn that was found.
 #[derive(Debug, Clone)]
-pub struct Hit {
+pub struct SearchHit {
     /// Its session.
     pub session: SessionHead,
     /// The turn.
@@ -153,8 +156,29 @@ pub struct Search<'m> {
 }
 
 impl Search<'_> {
+    /// Answers a request as it was typed, at `now` in a time zone. Calls `progress` with the number of sessions that a regular
+    /// expression was compared with, and of how many.
+    pub fn answer(
+        &self,
+        request: &SearchRequest,
+        now: TimeMs,
+        zone: &TimeZone,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<SearchRecord> {
+        let (query, options) = request.resolve(self.memory, now, zone)?;
+        let found = match request.regex {
+            true => self.run_regex(&request.query, &options, progress)?,
+            false => self.run(&query, &options)?,
+        };
+        let mut record = SearchRecord::new(self.memory, &found);
+        if request.for_search {
+            record.told_of_models = self.memory.upkeep().was_told("models").ok();
+        }
+        Ok(record)
+    }
+
     /// Finds the turns that a query asks for.
-    pub fn run(&self, query: &Query, options: &SearchOptions) -> Result<Answer> {
+    pub fn run(&self, query: &Query, options: &SearchOptions) -> Result<SearchAnswer> {
         if query.is_empty() {
             return Err(Error::EmptyQuery);
         }
@@ -162,11 +186,11 @@ impl Search<'_> {
     }
 
     /// Finds the turns nearest to a vector of the model in use.
-    pub fn run_vector(&self, vector: &[f32], options: &SearchOptions) -> Result<Answer> {
+    pub fn run_vector(&self, vector: &[f32], options: &SearchOptions) -> Result<SearchAnswer> {
         self.search_for(Wanted::Vector(vector), options)
     }
 
-    fn search_for(&self, wanted: Wanted<'_>, options: &SearchOptions) -> Result<Answer> {
+    fn search_for(&self, wanted: Wanted<'_>, options: &SearchOptions) -> Result<SearchAnswer> {
         let mut index = self.memory.open_index.borrow_mut();
         let mut model = self.memory.open_model.borrow_mut();
         let mut answer = self.search_with(wanted, options, &mut index, &mut model)?;
@@ -175,7 +199,7 @@ impl Search<'_> {
     }
 
     /// Names what could not be searched or shown because it is damaged.
-    fn warn_of_damage(&self, answer: &mut Answer) {
+    fn warn_of_damage(&self, answer: &mut SearchAnswer) {
         let damage = self.memory.upkeep().take_damage();
         self.memory.upkeep().note_damage(&damage);
         let warnings = damage.iter().map(|damage| match damage.piece {
@@ -194,10 +218,10 @@ impl Search<'_> {
         options: &SearchOptions,
         opened: &mut Option<OpenIndex>,
         model: &mut Option<OpenModel>,
-    ) -> Result<Answer> {
+    ) -> Result<SearchAnswer> {
         // One view of the store: what is indexed and what is not yet fit together, whatever a sweep does meanwhile.
         let _view = self.memory.store.view()?;
-        let mut answer = Answer::default();
+        let mut answer = SearchAnswer::default();
         self.reopen_index(opened, &mut answer)?;
         let index = opened.as_ref().map(|open| &open.index);
         let mut scope = Scope::resolve(&options.filter, &self.memory.store)?;
@@ -282,7 +306,11 @@ impl Search<'_> {
         Ok(Some(near))
     }
 
-    fn reopen_index(&self, opened: &mut Option<OpenIndex>, answer: &mut Answer) -> Result<()> {
+    fn reopen_index(
+        &self,
+        opened: &mut Option<OpenIndex>,
+        answer: &mut SearchAnswer,
+    ) -> Result<()> {
         let seal = self.memory.store.seal()?;
         if opened.as_ref().map(|open| &open.seal) == seal.as_ref() && seal.is_some() {
             return Ok(());

@@ -34,7 +34,7 @@ const PAIR: f32 = 0.5;
 const BEST_TURN: f32 = 0.5;
 
 /// What a session that no person sat before counts, next to one that a person did.
-const MACHINE: f32 = 0.5;
+const HEADLESS_WEIGHT: f32 = 0.5;
 
 /// What a session of the project that the user is in counts, next to one of another.
 const OWN_PROJECT: f32 = 2.0;
@@ -196,12 +196,12 @@ pub(super) fn confident_from(rows: &Rows, terms: &Terms) -> f32 {
 }
 
 /// What a session counts because of what it is.
-pub(super) fn standing(machine: bool, own_project: bool) -> f32 {
-    let machine = if machine { MACHINE } else { 1.0 };
+pub(super) fn standing(is_headless: bool, own_project: bool) -> f32 {
+    let weight = if is_headless { HEADLESS_WEIGHT } else { 1.0 };
     if own_project {
-        machine * OWN_PROJECT
+        weight * OWN_PROJECT
     } else {
-        machine
+        weight
     }
 }
 

@@ -10,7 +10,7 @@ use regex::Regex;
 use super::document::minute;
 use super::scope::Scope;
 use super::snippet::snippet_at;
-use super::{Answer, Hit, MORE_TURNS, Mode, SearchOptions};
+use super::{MORE_TURNS, Mode, SearchAnswer, SearchHit, SearchOptions};
 use crate::Search;
 use crate::error::{Error, Result};
 use crate::read::{on_all_cores, visit};
@@ -29,7 +29,7 @@ impl Search<'_> {
         pattern: &str,
         options: &SearchOptions,
         progress: &mut dyn FnMut(usize, usize),
-    ) -> Result<Answer> {
+    ) -> Result<SearchAnswer> {
         if pattern.is_empty() {
             return Err(Error::EmptyQuery);
         }
@@ -50,9 +50,9 @@ impl Search<'_> {
         } else {
             options.limit
         };
-        let mut answer = Answer {
+        let mut answer = SearchAnswer {
             mode: Mode::Keyword,
-            ..Answer::default()
+            ..SearchAnswer::default()
         };
         for (batch, heads) in ordered.chunks(AT_ONCE).enumerate() {
             progress(batch * AT_ONCE, ordered.len());
@@ -80,9 +80,9 @@ fn look_through(
     heads: &[&SessionHead],
     regex: &Regex,
     scope: &Scope,
-) -> Result<Vec<Hit>> {
+) -> Result<Vec<SearchHit>> {
     let next = AtomicUsize::new(0);
-    let found: Mutex<Result<Vec<(usize, Hit)>>> = Mutex::new(Ok(Vec::new()));
+    let found: Mutex<Result<Vec<(usize, SearchHit)>>> = Mutex::new(Ok(Vec::new()));
     let work = |store: &Store| {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
@@ -104,8 +104,13 @@ fn look_through(
     Ok(hits.into_iter().map(|(_, hit)| hit).collect())
 }
 
-fn session(store: &Store, head: &SessionHead, regex: &Regex, scope: &Scope) -> Result<Option<Hit>> {
-    let mut hit: Option<Hit> = None;
+fn session(
+    store: &Store,
+    head: &SessionHead,
+    regex: &Regex,
+    scope: &Scope,
+) -> Result<Option<SearchHit>> {
+    let mut hit: Option<SearchHit> = None;
     let mut last = minute(head.started_at);
     visit(store, head.id, &head.agent, EventRange::All, |event| {
         let (at, kind) = (event.event.at, event.event.kind);
@@ -136,7 +141,7 @@ fn session(store: &Store, head: &SessionHead, regex: &Regex, scope: &Scope) -> R
                 }
             }
             None => {
-                hit = Some(Hit {
+                hit = Some(SearchHit {
                     session: head.clone(),
                     turn: event.turn,
                     event: event.seq,

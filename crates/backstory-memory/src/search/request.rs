@@ -9,17 +9,21 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use super::{Mode, Query, SearchFilter, SearchOptions};
-use crate::Memory;
 use crate::error::{Error, Result};
 use crate::import::project::project_root;
 use crate::time_text::parse_time;
+use crate::{Memory, rfc3339};
 
 /// A search as it is typed: filters are texts, and stand in the query as well.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SearchRequest {
     /// The query, or the regular expression.
+    #[serde(alias = "q")]
     pub query: String,
+    /// True if the query is a regular expression, in which nothing is a filter. No worker is asked for one.
+    #[serde(skip)]
+    pub regex: bool,
     /// Mode: keyword, semantic or hybrid.
     pub mode: Mode,
     /// Agent, by its name or an alias.
@@ -53,12 +57,15 @@ pub struct SearchRequest {
     pub folder: Option<PathBuf>,
     /// Embedding model.
     pub model: Option<String>,
+    /// True if the command `search` asks: it prints the parts for the terminal, and rebuilds what is lost.
+    pub for_search: bool,
 }
 
 impl Default for SearchRequest {
     fn default() -> Self {
         SearchRequest {
             query: String::new(),
+            regex: false,
             mode: Mode::Hybrid,
             agent: None,
             project: None,
@@ -75,41 +82,41 @@ impl Default for SearchRequest {
             limit: 10,
             folder: None,
             model: None,
+            for_search: false,
         }
     }
 }
 
 impl SearchRequest {
+    /// Returns the request with everything settled that depends on who asks, as the worker has another folder, and maybe another time
+    /// zone: times are absolute, and a project is its root.
+    pub fn settled(&self, now: TimeMs, zone: &TimeZone) -> Result<SearchRequest> {
+        // What stands in the query is settled as well: a field counts more than it.
+        let mut query = Query::parse(&self.query);
+        let mut typed = |name: &str, field: &Option<String>| query.take_filter(name, field);
+        let time = |text: Option<String>| -> Result<Option<String>> {
+            let at = text.map(|text| parse_time(&text, now, zone)).transpose()?;
+            Ok(rfc3339(at))
+        };
+        let project = typed("project", &self.project);
+        let folder = self.folder.as_deref();
+        Ok(SearchRequest {
+            project: project.map(|project| project_filter(&project, folder)),
+            since: time(typed("since", &self.since))?,
+            until: time(typed("until", &self.until))?,
+            ..self.clone()
+        })
+    }
+
     /// Returns the query and the options that the request means at `now` in a time zone. A filter in the query counts like the field of
     /// that name.
-    pub fn resolve(
+    pub(super) fn resolve(
         &self,
         memory: &Memory,
         now: TimeMs,
         zone: &TimeZone,
     ) -> Result<(Query, SearchOptions)> {
-        let mut query = Query::parse(&self.query);
-        let options = self.options(memory, &mut query, now, zone)?;
-        Ok((query, options))
-    }
-
-    /// Returns the options of a search by a regular expression, in which nothing is a filter.
-    pub fn regex_options(
-        &self,
-        memory: &Memory,
-        now: TimeMs,
-        zone: &TimeZone,
-    ) -> Result<SearchOptions> {
-        self.options(memory, &mut Query::parse(""), now, zone)
-    }
-
-    fn options(
-        &self,
-        memory: &Memory,
-        query: &mut Query,
-        now: TimeMs,
-        zone: &TimeZone,
-    ) -> Result<SearchOptions> {
+        let mut query = Query::parse(if self.regex { "" } else { &self.query });
         if let Some(filter) = query.excluded_filters.first() {
             return Err(Error::ExcludedFilter(filter.clone()));
         }
@@ -142,21 +149,22 @@ impl SearchRequest {
             people_only: self.people,
             meta_equals,
         };
-        Ok(SearchOptions {
+        let options = SearchOptions {
             each_turn: filter.sessions.is_some(),
             filter,
             own_project: folder.map(|folder| project_root(folder).to_string_lossy().into_owned()),
-            machines_count: self.all,
+            headless_count_fully: self.all,
             limit: self.limit,
             mode: self.mode,
             model: self.model.clone(),
-        })
+        };
+        Ok((query, options))
     }
 }
 
 impl Query {
     /// Takes the filter of a name out of the query, and returns the given value or else that of the query.
-    pub fn take_filter(&mut self, name: &str, given: &Option<String>) -> Option<String> {
+    fn take_filter(&mut self, name: &str, given: &Option<String>) -> Option<String> {
         let at = self.filters.iter().position(|(field, _)| *field == name);
         let in_query = at.map(|at| self.filters.remove(at).1);
         given.clone().or(in_query)

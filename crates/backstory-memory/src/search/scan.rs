@@ -76,7 +76,7 @@ pub(super) fn scan(
     let mut found = result
         .into_inner()
         .unwrap_or_else(std::sync::PoisonError::into_inner)?;
-    for session in store.captured_sessions()? {
+    for session in store.queue().captured_sessions()? {
         if scope.allows_session(session) {
             let mut documents = Documents::of(session);
             for event in captured_events(store, session, EventRange::All)? {

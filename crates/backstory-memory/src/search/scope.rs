@@ -32,7 +32,7 @@ pub struct SearchFilter {
     pub file: Option<String>,
     /// Of these sessions, by their rows.
     pub sessions: Option<Vec<SessionId>>,
-    /// Without sessions that no person sat before.
+    /// Without headless sessions.
     pub people_only: bool,
     /// Of sessions with all of these values in the agent's own record.
     pub meta_equals: Vec<MetaEquals>,

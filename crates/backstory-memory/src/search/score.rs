@@ -1,10 +1,48 @@
 //! How good search is, on queries whose answers are known.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::Mode;
+use super::{Mode, Query, Search, SearchOptions};
+use crate::error::Result;
+
+/// A query whose answer is known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JudgedQuery {
+    /// The query.
+    pub query: String,
+    /// Ids of the right sessions.
+    pub gold: Vec<String>,
+}
+
+impl Search<'_> {
+    /// Scores the first ten hits of queries in a mode.
+    pub fn evaluate(
+        &self,
+        queries: &[JudgedQuery],
+        mode: Mode,
+        model: Option<&str>,
+    ) -> Result<RetrievalScore> {
+        let mut score = RetrievalScore::default();
+        let options = SearchOptions {
+            limit: 10,
+            mode,
+            model: model.map(str::to_string),
+            ..SearchOptions::default()
+        };
+        for judged in queries {
+            let started = Instant::now();
+            let answer = self.run(&Query::parse(&judged.query), &options)?;
+            let took = started.elapsed();
+            let hits = answer.hits.iter();
+            let found: Vec<&str> = hits.map(|hit| hit.session.session.as_str()).collect();
+            let confident = answer.hits.first().is_some_and(|hit| hit.confident);
+            score.add(&judged.query, &found, &judged.gold, confident, took);
+        }
+        Ok(score)
+    }
+}
 
 /// Gathers how queries did.
 #[derive(Debug, Clone, Default)]
@@ -76,7 +114,7 @@ pub struct ModeScores<'a> {
 
 impl RetrievalScore {
     /// Adds a query: the sessions found, the best first, and the right ones.
-    pub fn add(
+    pub(super) fn add(
         &mut self,
         query: &str,
         found: &[&str],

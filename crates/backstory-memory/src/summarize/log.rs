@@ -6,7 +6,7 @@ use backstory_analysis::count_tokens;
 use backstory_store::{MetCap, Spending};
 
 use super::Run;
-use crate::event_log::{EventType, LogEvent, log_event};
+use crate::event_log::{EventLog, EventType, LogEvent};
 use crate::summarize::anthropic::Failure;
 
 /// An item that is offered.
@@ -32,7 +32,7 @@ impl Run<'_> {
     /// Logs that an item is begun.
     pub(super) fn log_begin(&self, item: &Offered<'_>) -> Begun {
         let event = self.event(EventType::CompressStart, item, None);
-        log_event(self.home, &event);
+        EventLog::of_store(self.home).append(&[event]);
         Begun {
             at: Instant::now(),
             spent: self.ask.spent.get().1,
@@ -57,7 +57,7 @@ impl Run<'_> {
         let (spent, before) = (self.ask.spent.get().1, begun.spent);
         event.tokens_in = Some(spent.input_tokens.saturating_sub(before.input_tokens));
         event.tokens_out = Some(spent.output_tokens.saturating_sub(before.output_tokens));
-        log_event(self.home, &event);
+        EventLog::of_store(self.home).append(&[event]);
     }
 
     fn event(&self, event_type: EventType, item: &Offered<'_>, summary: Option<&str>) -> LogEvent {

@@ -20,9 +20,7 @@ use std::time::{Duration, Instant};
 
 use backstory_event::{Seq, TimeMs};
 use backstory_redact::Redactor;
-use backstory_store::{
-    MetCap, SessionRow, Spending, SpendingCaps, Store, lock_file, try_lock_file,
-};
+use backstory_store::{SessionRow, Store, lock_file, try_lock_file};
 
 use self::anthropic::{Ask, Failure, known_price};
 use crate::Memory;
@@ -31,11 +29,12 @@ use crate::error::{Error, Result};
 pub use self::anthropic::{Endpoint, Price, Retry};
 pub use self::eval::{Better, Evaluation, ModelScores, TierScores};
 pub use self::record::{
-    CompressRecord, CompressStateRecord, EvaluationRecord, LatencyRecord, ModelRecord,
-    PendingItems, TierRecord,
+    EvaluationRecord, LatencyRecord, ModelRecord, PendingItems, SummarizeRecord,
+    SummarizeStateRecord, TierRecord,
 };
 pub(crate) use self::score::scores;
-pub use self::state::{CompressState, DryCompress};
+pub use self::state::{SummarizePlan, SummarizeState};
+pub use backstory_store::{MetCap, Spending, SpendingCaps, Tier};
 
 /// The setting that has when a model was first let write: what ended before is offered only when it is asked for.
 const SINCE: &str = "compress-since";
@@ -44,7 +43,7 @@ const SINCE: &str = "compress-since";
 const MOST_LATE: u32 = 2;
 
 /// Whom to let write, of what, and for how much.
-pub struct CompressOptions<'a> {
+pub struct SummarizeOptions<'a> {
     /// Models that write of prompts and tool uses: none, one, or two that take half of them each.
     pub observations: Vec<String>,
     /// Models that write of sessions, in the same way.
@@ -54,7 +53,7 @@ pub struct CompressOptions<'a> {
     /// What models cost whose price is not known, or another.
     pub prices: BTreeMap<String, Price>,
     /// Sessions that are offered.
-    pub scope: CompressScope,
+    pub scope: SummarizeScope,
     /// Maximum number of items; 0 is no limit.
     pub limit: usize,
     /// No item is begun after so long.
@@ -71,7 +70,7 @@ pub struct CompressOptions<'a> {
 
 /// Scope of the sessions that are offered.
 #[derive(Debug, Clone, Default)]
-pub struct CompressScope {
+pub struct SummarizeScope {
     /// Only this one.
     pub session: Option<SessionRow>,
     /// Those active since; else since a model was first let write.
@@ -80,7 +79,7 @@ pub struct CompressScope {
 
 /// How far it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CompressProgress {
+pub struct SummarizeProgress {
     /// Items that are dealt with.
     pub done: u64,
     /// All there are.
@@ -91,11 +90,11 @@ pub struct CompressProgress {
 
 /// What was done.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CompressReport {
+pub struct SummarizeReport {
     /// Prompts and tool uses of which a model wrote.
     pub observed: u64,
     /// Sessions of which one did.
-    pub summarised: u64,
+    pub summarized: u64,
     /// Prompts and tool uses that tell nothing.
     pub untelling: u64,
     /// Items that will never have an answer, by reason.
@@ -124,27 +123,27 @@ impl Summaries<'_> {
     pub fn run(
         &self,
         endpoint: &Endpoint,
-        options: &CompressOptions<'_>,
-        progress: &mut dyn FnMut(CompressProgress),
-    ) -> Result<CompressReport> {
+        options: &SummarizeOptions<'_>,
+        progress: &mut dyn FnMut(SummarizeProgress),
+    ) -> Result<SummarizeReport> {
         let models = options.observations.iter().chain(&options.summaries);
         for model in models {
             price_of(model, options)?;
         }
         let path = self.memory.home.join("compress.lock");
         let lock = if options.waits {
-            let waiting = CompressProgress {
+            let waiting = SummarizeProgress {
                 waiting: true,
-                ..CompressProgress::default()
+                ..SummarizeProgress::default()
             };
             Some(lock_file(&path, || progress(waiting))?)
         } else {
             try_lock_file(&path)?
         };
         if lock.is_none() {
-            return Ok(CompressReport {
+            return Ok(SummarizeReport {
                 busy: true,
-                ..CompressReport::default()
+                ..SummarizeReport::default()
             });
         }
         // Nobody else sends: what is still reserved was left behind.
@@ -170,8 +169,8 @@ impl Summaries<'_> {
             since,
             began: Instant::now(),
             late_in_a_row: 0,
-            report: CompressReport::default(),
-            done: CompressProgress::default(),
+            report: SummarizeReport::default(),
+            done: SummarizeProgress::default(),
             progress,
         };
         let ended = run.go();
@@ -188,13 +187,13 @@ struct Run<'a> {
     store: &'a Store,
     ask: Ask<'a>,
     redactor: &'a Redactor,
-    options: &'a CompressOptions<'a>,
+    options: &'a SummarizeOptions<'a>,
     since: TimeMs,
     began: Instant,
     late_in_a_row: u32,
-    report: CompressReport,
-    done: CompressProgress,
-    progress: &'a mut dyn FnMut(CompressProgress),
+    report: SummarizeReport,
+    done: SummarizeProgress,
+    progress: &'a mut dyn FnMut(SummarizeProgress),
 }
 
 /// Whether to go on.
@@ -219,7 +218,7 @@ impl Run<'_> {
     fn may_go_on(&self) -> bool {
         let report = &self.report;
         let late: u64 = report.late.values().chain(report.skipped.values()).sum();
-        let begun = report.observed + report.summarised + late;
+        let begun = report.observed + report.summarized + late;
         let is_over = |limit: Duration| self.began.elapsed() >= limit;
         (self.options.limit == 0 || begun < self.options.limit as u64)
             && !self.options.within.is_some_and(is_over)
@@ -262,7 +261,7 @@ const FREE: Price = Price {
 };
 
 /// What a model costs. Without a cap on money it does not matter what nobody knows.
-fn price_of(model: &str, options: &CompressOptions<'_>) -> Result<Price> {
+fn price_of(model: &str, options: &SummarizeOptions<'_>) -> Result<Price> {
     let configured = options.prices.get(model).copied();
     match configured.or_else(|| known_price(model)) {
         Some(price) => Ok(price),
@@ -277,13 +276,13 @@ fn price_of(model: &str, options: &CompressOptions<'_>) -> Result<Price> {
 }
 
 /// From when on sessions are offered; the first run says so for all that come.
-fn since(store: &Store, options: &CompressOptions<'_>) -> Result<TimeMs> {
+fn since(store: &Store, options: &SummarizeOptions<'_>) -> Result<TimeMs> {
     let first = store.setting(SINCE, || (options.now)().get().to_le_bytes().to_vec())?;
     Ok(match &options.scope {
-        CompressScope {
+        SummarizeScope {
             session: Some(_), ..
         } => TimeMs::MIN,
-        CompressScope {
+        SummarizeScope {
             since: Some(since), ..
         } => *since,
         _ => moment(&first),

@@ -6,7 +6,7 @@ use backstory_event::TimeMs;
 use backstory_store::{MetCap, Spending, Tier};
 use serde::Serialize;
 
-use super::{Better, CompressReport, CompressState, Evaluation, ModelScores, TierScores};
+use super::{Better, Evaluation, ModelScores, SummarizeReport, SummarizeState, TierScores};
 use crate::serde_text::rfc3339_time;
 
 /// Numbers of items that wait for a summary or an observation.
@@ -20,13 +20,14 @@ pub struct PendingItems {
 
 /// State of summaries by models.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CompressStateRecord {
+pub struct SummarizeStateRecord {
     /// Prompts and tool uses without an observation by a model.
     pub raw: u64,
     /// Prompts and tool uses with one.
     pub compressed: u64,
     /// Sessions with a summary by a model.
-    pub summarised: u64,
+    #[serde(rename = "summarised")]
+    pub summarized: u64,
     /// Items that wait.
     pub pending: PendingItems,
     /// Tokens and money of today.
@@ -38,11 +39,12 @@ pub struct CompressStateRecord {
 
 /// Result of a run, and the items that it left.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CompressRecord<'a> {
+pub struct SummarizeRecord<'a> {
     /// Prompts and tool uses that a model made observations of.
     pub observed: u64,
     /// Sessions that a model summarized.
-    pub summarised: u64,
+    #[serde(rename = "summarised")]
+    pub summarized: u64,
     /// Prompts and tool uses that are too uninformative to be sent.
     pub untelling: u64,
     /// Items that will never have an answer, by reason.
@@ -61,7 +63,7 @@ pub struct CompressRecord<'a> {
     pub pending: PendingItems,
 }
 
-impl CompressState {
+impl SummarizeState {
     /// Returns the numbers of items that wait.
     pub fn pending(&self) -> PendingItems {
         PendingItems {
@@ -71,11 +73,11 @@ impl CompressState {
     }
 
     /// Returns the state as a JSON document.
-    pub fn record(&self) -> CompressStateRecord {
-        CompressStateRecord {
+    pub fn record(&self) -> SummarizeStateRecord {
+        SummarizeStateRecord {
             raw: self.raw,
             compressed: self.observed,
-            summarised: self.summarised,
+            summarized: self.summarized,
             pending: self.pending(),
             today: self.spent,
             since: self.since,
@@ -83,12 +85,12 @@ impl CompressState {
     }
 }
 
-impl CompressReport {
+impl SummarizeReport {
     /// Returns what the run did, and what it left by the state after it.
-    pub fn record(&self, after: &CompressState) -> CompressRecord<'_> {
-        CompressRecord {
+    pub fn record(&self, after: &SummarizeState) -> SummarizeRecord<'_> {
+        SummarizeRecord {
             observed: self.observed,
-            summarised: self.summarised,
+            summarized: self.summarized,
             untelling: self.untelling,
             skipped: &self.skipped,
             late: &self.late,

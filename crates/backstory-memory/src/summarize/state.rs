@@ -6,8 +6,8 @@ use backstory_store::Spending;
 use serde::Serialize;
 
 use super::offer::pending;
-use super::summary::{told, unsummarised};
-use super::{CompressOptions, SINCE, model_of, moment, price_of};
+use super::summary::{told, unsummarized};
+use super::{SINCE, SummarizeOptions, model_of, moment, price_of};
 use crate::Summaries;
 use crate::error::Result;
 use crate::observe::is_telling;
@@ -15,13 +15,13 @@ use crate::summarize::anthropic::{Request, most};
 
 /// How far models are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CompressState {
+pub struct SummarizeState {
     /// Prompts and tool uses that no model wrote of.
     pub raw: u64,
     /// Those that one did.
     pub observed: u64,
     /// Sessions that one wrote of.
-    pub summarised: u64,
+    pub summarized: u64,
     /// Prompts and tool uses that are to be offered.
     pub pending_observations: u64,
     /// Sessions that are.
@@ -34,7 +34,7 @@ pub struct CompressState {
 
 /// What a run would send, without sending it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct DryCompress {
+pub struct SummarizePlan {
     /// Prompts and tool uses.
     pub observations: u64,
     /// Sessions.
@@ -46,8 +46,8 @@ pub struct DryCompress {
     pub fitting: u64,
 }
 
-impl DryCompress {
-    fn add(&mut self, one: &Spending, spent: &Spending, options: &CompressOptions<'_>) {
+impl SummarizePlan {
+    fn add(&mut self, one: &Spending, spent: &Spending, options: &SummarizeOptions<'_>) {
         self.most.input_tokens += one.input_tokens;
         self.most.output_tokens += one.output_tokens;
         self.most.micro_usd += one.micro_usd;
@@ -65,15 +65,15 @@ impl DryCompress {
 
 impl Summaries<'_> {
     /// What there is, and what waits.
-    pub fn state(&self, now: TimeMs) -> Result<CompressState> {
-        let (uses, observed, summarised) = self.memory.store.compressed_counts()?;
-        let mut state = CompressState {
+    pub fn state(&self, now: TimeMs) -> Result<SummarizeState> {
+        let (uses, observed, summarized) = self.memory.store.compressed_counts()?;
+        let mut state = SummarizeState {
             raw: uses.saturating_sub(observed),
             observed,
-            summarised,
+            summarized,
             spent: self.memory.store.spent(now)?,
             since: self.memory.store.kept(SINCE)?.map(|kept| moment(&kept)),
-            ..CompressState::default()
+            ..SummarizeState::default()
         };
         if let Some(since) = state.since {
             for session in self.memory.store.uncompressed(since, None)? {
@@ -83,13 +83,13 @@ impl Summaries<'_> {
                     .unobserved_after(session.session, session.compressed)?;
             }
             state.pending_summaries =
-                unsummarised(&self.memory.store, since, None, now)?.len() as u64;
+                unsummarized(&self.memory.store, since, None, now)?.len() as u64;
         }
         Ok(state)
     }
 
     /// What [`Summaries::run`] would send. Writes nothing.
-    pub fn dry_run(&self, options: &CompressOptions<'_>) -> Result<DryCompress> {
+    pub fn dry_run(&self, options: &SummarizeOptions<'_>) -> Result<SummarizePlan> {
         let now = (options.now)();
         let kept = self
             .memory
@@ -104,8 +104,8 @@ impl Summaries<'_> {
         // Markers are as long with any key.
         let redactor = Redactor::new([0; 32]);
         let spent = self.memory.store.spent(now)?;
-        let mut dry = DryCompress::default();
-        for session in unsummarised(&self.memory.store, since, only, now)? {
+        let mut dry = SummarizePlan::default();
+        for session in unsummarized(&self.memory.store, since, only, now)? {
             let model = model_of(
                 &options.summaries,
                 &session.name,

@@ -21,13 +21,13 @@ const OVER_AFTER_MS: i64 = 10 * 60 * 1000;
 const NEWS: u64 = 3;
 
 /// Sessions that are over and of which a model has not written since.
-pub(super) fn unsummarised(
+pub(super) fn unsummarized(
     store: &Store,
     since: TimeMs,
     only: Option<SessionId>,
     now: TimeMs,
 ) -> Result<Vec<Uncompressed>> {
-    Ok(store.unsummarised(since, only, now.minus_ms(OVER_AFTER_MS), NEWS)?)
+    Ok(store.unsummarized(since, only, now.minus_ms(OVER_AFTER_MS), NEWS)?)
 }
 
 impl Run<'_> {
@@ -37,7 +37,7 @@ impl Run<'_> {
             return Ok(Then::Next);
         }
         let only = self.options.scope.session.as_ref().map(|row| row.id);
-        let sessions = unsummarised(self.store, self.since, only, (self.options.now)())?;
+        let sessions = unsummarized(self.store, self.since, only, (self.options.now)())?;
         self.done.total += sessions.len() as u64;
         for session in &sessions {
             if !self.may_go_on() || self.summarise_one(session)? == Then::End {
@@ -120,7 +120,7 @@ impl Run<'_> {
         self.log_end(&offered, &begun, summary);
         match asked {
             Ok(_) => {
-                self.report.summarised += 1;
+                self.report.summarized += 1;
                 self.late_in_a_row = 0;
                 Ok(Ok(()))
             }

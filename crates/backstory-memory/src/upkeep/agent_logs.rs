@@ -15,7 +15,7 @@ use crate::trusted::read_settings;
 
 /// Comparison of the logs in the agents' folders with what is stored.
 #[derive(Debug, Clone, Default)]
-pub struct Retention {
+pub struct KeptLogs {
     /// Logs of each agent.
     pub agents: Vec<AgentFiles>,
     /// Files that are not kept, or not as they are now, oldest first.
@@ -54,77 +54,106 @@ pub struct LogDeletion {
 }
 
 impl LogDeletion {
+    /// Returns the agents that delete their logs, and after how many days by their settings.
+    pub fn all(places: &Places<'_>) -> Vec<Self> {
+        let deletion = |agent: &'static Agent| match agent.lifetime {
+            LogLifetime::Unlimited => None,
+            LogLifetime::Limited {
+                default_days,
+                settings_file,
+                read_days,
+            } => {
+                let settings = read_settings(&settings_file(places)).ok().flatten();
+                let configured = settings.and_then(|text| read_days(&text));
+                Some(LogDeletion {
+                    agent,
+                    days: configured.unwrap_or(default_days),
+                })
+            }
+        };
+        AGENTS.iter().filter_map(deletion).collect()
+    }
+
     /// Returns the number of days that are left at `now` before a log written at `at` is deleted; negative when it is overdue.
     pub fn days_left(&self, at: TimeMs, now: TimeMs) -> i64 {
         self.days as i64 - now.since(at).div_euclid(24 * 3600 * 1000)
     }
 }
 
-/// Returns the agents that delete their logs, and after how many days by their settings.
-pub fn log_deletions(places: &Places<'_>) -> Vec<LogDeletion> {
-    let deletion = |agent: &'static Agent| match agent.lifetime {
-        LogLifetime::Unlimited => None,
-        LogLifetime::Limited {
-            default_days,
-            settings_file,
-            read_days,
-        } => {
-            let settings = read_settings(&settings_file(places)).ok().flatten();
-            let configured = settings.and_then(|text| read_days(&text));
-            Some(LogDeletion {
-                agent,
-                days: configured.unwrap_or(default_days),
-            })
+impl KeptLogs {
+    /// Compares the agents' folders with what is kept; with no memory yet, nothing is.
+    pub fn compare(memory: Option<&Memory>, home: &Path, sources: &Sources) -> Result<Self> {
+        let store = memory.map(|memory| &memory.store);
+        let discovery = discover(sources, store, home, Some(&redactor_of_store(store)?))?;
+        let mut kept = KeptLogs {
+            problems: discovery.problems,
+            ..KeptLogs::default()
+        };
+        let stored = store.map(Store::sources_with_text).transpose()?;
+        let stored = stored.unwrap_or_default();
+        let mut unkept: Vec<&Found> = Vec::new();
+        for found in &discovery.files {
+            let agent = found.agent();
+            let position = kept.agents.iter().position(|known| known.agent == agent);
+            let position = position.unwrap_or_else(|| {
+                kept.agents.push(AgentFiles {
+                    agent,
+                    files: 0,
+                    bytes: 0,
+                    kept: 0,
+                    evicted: 0,
+                    forgotten: 0,
+                    oldest_unkept_at: None,
+                });
+                kept.agents.len() - 1
+            });
+            let counts = &mut kept.agents[position];
+            counts.files += 1;
+            counts.bytes += found.fingerprint.size;
+            match (found.unchanged, stored.get(&found.key)) {
+                (false, _) => unkept.push(found),
+                (true, Some(true)) => counts.kept += 1,
+                (true, Some(false)) => counts.evicted += 1,
+                (true, None) => counts.forgotten += 1,
+            }
         }
-    };
-    AGENTS.iter().filter_map(deletion).collect()
+        unkept.sort_by_key(|found| found.fingerprint.modified_ns);
+        for counts in &mut kept.agents {
+            let oldest = unkept.iter().find(|found| found.agent() == counts.agent);
+            counts.oldest_unkept_at =
+                oldest.map(|found| TimeMs::new(found.fingerprint.modified_ns / 1_000_000));
+        }
+        kept.unkept = unkept.into_iter().map(Found::shown_path).collect();
+        Ok(kept)
+    }
 }
 
-/// Compares the agents' folders with what is kept; with no memory yet, nothing is.
-pub fn retention(memory: Option<&Memory>, home: &Path, sources: &Sources) -> Result<Retention> {
-    let store = memory.map(|memory| &memory.store);
-    let discovery = discover(sources, store, home, Some(&redactor_of_store(store)?))?;
-    let mut retention = Retention {
-        problems: discovery.problems,
-        ..Retention::default()
-    };
-    let stored = store.map(Store::sources_with_text).transpose()?;
-    let stored = stored.unwrap_or_default();
-    let mut unkept: Vec<&Found> = Vec::new();
-    for found in &discovery.files {
-        let agent = found.agent();
-        let position = retention
-            .agents
-            .iter()
-            .position(|known| known.agent == agent);
-        let position = position.unwrap_or_else(|| {
-            retention.agents.push(AgentFiles {
-                agent,
-                files: 0,
-                bytes: 0,
-                kept: 0,
-                evicted: 0,
-                forgotten: 0,
-                oldest_unkept_at: None,
-            });
-            retention.agents.len() - 1
-        });
-        let counts = &mut retention.agents[position];
-        counts.files += 1;
-        counts.bytes += found.fingerprint.size;
-        match (found.unchanged, stored.get(&found.key)) {
-            (false, _) => unkept.push(found),
-            (true, Some(true)) => counts.kept += 1,
-            (true, Some(false)) => counts.evicted += 1,
-            (true, None) => counts.forgotten += 1,
+impl Sources {
+    /// Returns the paths that hold no log; with no memory yet, the store in `home` has none.
+    pub fn paths_without_logs(&self, memory: Option<&Memory>, home: &Path) -> Result<Vec<Problem>> {
+        let mut problems = Vec::new();
+        for path in &self.paths {
+            let mut sources = Sources::paths([path]);
+            sources.agent.clone_from(&self.agent);
+            let found = KeptLogs::compare(memory, home, &sources)?;
+            if found.agents.is_empty() && found.problems.is_empty() {
+                problems.push(Problem {
+                    path: path.clone(),
+                    reason: match &self.agent {
+                        _ if is_parquet(path) => "Parquet files cannot be imported".to_string(),
+                        Some(agent) => format!("no log of {agent}"),
+                        None => "no agent's log".to_string(),
+                    },
+                });
+            }
         }
+        Ok(problems)
     }
-    unkept.sort_by_key(|found| found.fingerprint.modified_ns);
-    for counts in &mut retention.agents {
-        let oldest = unkept.iter().find(|found| found.agent() == counts.agent);
-        counts.oldest_unkept_at =
-            oldest.map(|found| TimeMs::new(found.fingerprint.modified_ns / 1_000_000));
-    }
-    retention.unkept = unkept.into_iter().map(Found::shown_path).collect();
-    Ok(retention)
+}
+
+fn is_parquet(path: &Path) -> bool {
+    path.is_file()
+        && path
+            .extension()
+            .is_some_and(|extension| extension == "parquet")
 }

@@ -5,9 +5,17 @@ pub(crate) mod forget;
 pub(crate) mod repair;
 pub(crate) mod retain;
 
+use std::ops::Deref;
 use std::path::Path;
 
-use backstory_store::{Damage, Health, SkippedRow};
+pub use agent_logs::{AgentFiles, KeptLogs, LogDeletion};
+pub use backstory_store::{AnswerRows, DamagedPiece, Health, LoggedRun, SkippedRow, Verification};
+pub use forget::{
+    Forget, ForgetPlace, ForgetPlaces, ForgetPlan, ForgetRecord, ForgetReport, ForgottenSession,
+    Leftover, Proof, ProofRecord, ResumedForget, RewrittenFile,
+};
+pub use retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
@@ -18,23 +26,36 @@ pub struct Upkeep<'m> {
     pub(crate) memory: &'m Memory,
 }
 
-/// An answer, with the damage of the rows that it was made from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// An answer, with the damage of what it was made from. Damaged parts are left out of it; the next sweep reads them again from the
+/// agents' logs where it can.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WithDamage<T> {
     /// The sound part of the answer.
     #[serde(flatten)]
     pub answer: T,
     /// Descriptions of damaged pieces.
     pub damage: Vec<String>,
+    /// True if the next sweep can read some of them again.
+    #[serde(skip)]
+    pub is_repairable: bool,
 }
 
 impl<T> WithDamage<T> {
-    /// Returns an answer with its damage.
-    pub fn new(answer: T, damage: &[Damage]) -> Self {
+    /// Returns something made of the answer, with the same damage.
+    pub fn map<'a, U>(&'a self, make: impl FnOnce(&'a T) -> U) -> WithDamage<U> {
         WithDamage {
-            answer,
-            damage: damage.iter().map(Damage::to_string).collect(),
+            answer: make(&self.answer),
+            damage: self.damage.clone(),
+            is_repairable: self.is_repairable,
         }
+    }
+}
+
+impl<T> Deref for WithDamage<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.answer
     }
 }
 

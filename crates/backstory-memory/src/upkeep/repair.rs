@@ -7,8 +7,10 @@ use backstory_store::{AnswerRows, Damage, Rereading, Store, Verification};
 
 use crate::Upkeep;
 use crate::error::Result;
+use crate::import::discover::Problem;
 use crate::path_text::path_from_text;
 use crate::trusted::open_regular;
+use crate::upkeep::WithDamage;
 
 /// Number of pieces of each kind that a check reads that does not read everything.
 const SAMPLE_PIECES: u64 = 64;
@@ -18,7 +20,7 @@ const REREAD_ROWS: [&str; 3] = ["rows", "events", "notes"];
 
 impl Upkeep<'_> {
     /// Verifies the checksums of a sample of what is stored, or of everything.
-    pub fn verify_store(&self, everything: bool) -> Result<Verification> {
+    pub(crate) fn verify_store(&self, everything: bool) -> Result<Verification> {
         Ok(if everything {
             self.memory.store.verify_all()?
         } else {
@@ -26,18 +28,37 @@ impl Upkeep<'_> {
         })
     }
 
-    /// Verifies the rows that an answer is made of; damaged ones are named by [`Upkeep::take_damage`].
-    pub fn verify_answer(&self, rows: &AnswerRows<'_>) -> Result<()> {
-        self.memory
-            .store
-            .meet_damage(self.memory.store.verify_answer(rows)?.damage);
+    /// Returns an answer with the damage that was met while it was made and that of the rows it is made of, and notes it for the next
+    /// sweep.
+    pub fn with_damage<T>(
+        &self,
+        answer: T,
+        rows: Option<&AnswerRows<'_>>,
+    ) -> Result<WithDamage<T>> {
+        if let Some(rows) = rows {
+            self.verify_answer(rows)?;
+        }
+        let mut answer = WithDamage {
+            answer,
+            damage: Vec::new(),
+            is_repairable: false,
+        };
+        self.add_damage(&mut answer, &self.take_damage());
+        Ok(answer)
+    }
+
+    /// Verifies the rows that an answer is made of.
+    pub(crate) fn verify_answer(&self, rows: &AnswerRows<'_>) -> Result<()> {
+        let found = self.memory.store.verify_answer(rows)?;
+        self.memory.store.meet_damage(found.damage);
         Ok(())
     }
 
-    /// Verifies the rows that an answer is made of, and returns their damage together with what was met while it was made.
-    pub fn find_damage(&self, rows: &AnswerRows<'_>) -> Result<Vec<Damage>> {
-        self.verify_answer(rows)?;
-        Ok(self.take_damage())
+    /// Adds damage to an answer, and notes it for the next sweep.
+    pub fn add_damage<T>(&self, answer: &mut WithDamage<T>, damage: &[Damage]) {
+        self.note_damage(damage);
+        answer.is_repairable |= damage.iter().any(|damage| self.can_be_read_again(damage));
+        answer.damage.extend(damage.iter().map(Damage::to_string));
     }
 
     /// Damage that was met since the last call, while events were read.
@@ -45,9 +66,26 @@ impl Upkeep<'_> {
         self.memory.store.take_damage()
     }
 
+    /// Returns what every sweep names until it is mended: logs that captures name and that are not trusted, damage that was met, and
+    /// damaged captures. Those have no other copy, so nothing else may read them for long.
+    pub fn take_problems(&self) -> Result<Vec<Problem>> {
+        let mut problems = self.memory.captures().refused_logs()?;
+        let mut damage = self.take_damage();
+        for found in self.memory.captures().damaged()? {
+            if !damage.contains(&found) {
+                damage.push(found);
+            }
+        }
+        problems.extend(damage.into_iter().map(|damage| Problem {
+            path: self.memory.home.join("backstory.db"),
+            reason: damage.to_string(),
+        }));
+        Ok(problems)
+    }
+
     /// Remembers damage for the next sweep, which reads it again from the agents' logs. A store that cannot be written to is left as
     /// it is: the damage will be met again.
-    pub fn note_damage(&self, damage: &[Damage]) {
+    pub(crate) fn note_damage(&self, damage: &[Damage]) {
         if !damage.is_empty()
             && !self.memory.store.is_untouched()
             && let Ok(store) = Store::open(&self.memory.home)
@@ -57,7 +95,7 @@ impl Upkeep<'_> {
     }
 
     /// Returns whether the log that a damaged piece was read from is still there: then the next sweep reads it again.
-    pub fn can_be_read_again(&self, damage: &Damage) -> bool {
+    pub(crate) fn can_be_read_again(&self, damage: &Damage) -> bool {
         use backstory_store::DamagedPiece;
         let piece = match damage.piece {
             DamagedPiece::Bytes { stream, .. } => Rereading::Stream(stream),

@@ -141,7 +141,7 @@ impl Store {
 
     /// Verifies captured events and settings, which have a checksum in their row.
     fn verify_summed_rows(&self, found: &mut Verification) -> Result<()> {
-        let (verified, damage) = self.damaged_captures()?;
+        let (verified, damage) = self.queue().damaged_captures()?;
         found.verified += verified;
         for damage in damage {
             found.note(damage);

@@ -160,7 +160,7 @@ impl Store {
 
     /// Sessions that are over, and of which nothing was written since `news` events or more; those active last first.
     /// Over is what was closed, or had its last event before `before`.
-    pub fn unsummarised(
+    pub fn unsummarized(
         &self,
         since: TimeMs,
         only: Option<SessionId>,

@@ -3,12 +3,11 @@
 use backstory_event::{EventKey, SessionId, TimeMs};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
-use super::{ItemContent, ItemKind, ItemState};
+use super::{ItemContent, ItemKind, ItemState, Queue};
 use crate::checksums::{Scope, drop_sum};
 use crate::error::{Error, Result};
 use crate::forget::Forgotten;
 use crate::ingest::{Project, TitleRank, project_row, title_line, without_nul};
-use crate::open::Store;
 
 /// When a session was last heard of is kept to the minute.
 const TELL_AGAIN_MS: i64 = 60_000;
@@ -58,7 +57,7 @@ pub enum Captured {
     Forgotten,
 }
 
-impl Store {
+impl Queue<'_> {
     /// Takes in what a hook was told, in one transaction. `project` is asked only when the session's is not known yet.
     pub fn capture(
         &self,
@@ -73,7 +72,7 @@ impl Store {
             bodies.push(body);
         }
         let transaction =
-            Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
+            Transaction::new_unchecked(&self.store.connection, TransactionBehavior::Immediate)?;
         let session = match told {
             Some(told) => {
                 if let Some(forgotten) = Forgotten::load(&transaction)?
@@ -140,16 +139,16 @@ impl Store {
     /// The agent of a session, and the log that hooks named.
     pub fn told_transcript(&self, session: SessionId) -> Result<Option<(String, Option<String>)>> {
         let query = "SELECT agent, transcript FROM sessions WHERE id = ?1";
-        let mut statement = self.connection.prepare_cached(query)?;
+        let mut statement = self.store.connection.prepare_cached(query)?;
         let row = statement.query_row([session], |row| Ok((row.get(0)?, row.get(1)?)));
         Ok(row.optional()?)
     }
 }
 
-impl Store {
+impl Queue<'_> {
     /// Logs that hooks named, of sessions that have items in the queue, the newest first.
     pub fn told_transcripts(&self, limit: usize) -> Result<Vec<String>> {
-        let mut statement = self.connection.prepare_cached(
+        let mut statement = self.store.connection.prepare_cached(
             "SELECT DISTINCT transcript FROM sessions WHERE transcript IS NOT NULL \
              AND id IN (SELECT session FROM queue) ORDER BY captured_at DESC LIMIT ?1",
         )?;

@@ -177,7 +177,19 @@ pub struct ItemFilter {
 const COLUMNS: &str =
     "id, kind, session, at, state, attempts, last_error, not_before, seq, body, key, name, sum";
 
+/// The queue of what hooks captured, and of what is to be done about it.
+pub struct Queue<'s> {
+    store: &'s Store,
+}
+
 impl Store {
+    /// Returns the queue.
+    pub fn queue(&self) -> Queue<'_> {
+        Queue { store: self }
+    }
+}
+
+impl Queue<'_> {
     /// Items, the newest first.
     pub fn items(&self, filter: &ItemFilter) -> Result<Vec<Item>> {
         let mut conditions = vec!["1"];
@@ -199,7 +211,7 @@ impl Store {
             filter.limit as i64
         };
         values.push(limit.into());
-        let mut statement = self.connection.prepare_cached(&format!(
+        let mut statement = self.store.connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM queue WHERE {} ORDER BY id DESC LIMIT ?",
             conditions.join(" AND ")
         ))?;
@@ -212,6 +224,7 @@ impl Store {
     pub fn item_counts(&self) -> Result<[u64; 5]> {
         let mut counts = [0; 5];
         let mut statement = self
+            .store
             .connection
             .prepare_cached("SELECT state, COUNT(*), MIN(id) FROM queue GROUP BY state")?;
         let mut rows = statement.query([])?;
@@ -219,7 +232,8 @@ impl Store {
             match row.get::<_, ItemState>(0) {
                 Ok(state) => counts[state as usize] = row.get(1)?,
                 Err(error) if UnknownNumber::is_cause_of(&error) => {
-                    self.meet_damage([damage::capture(&self.connection, row.get(2)?)?]);
+                    self.store
+                        .meet_damage([damage::capture(&self.store.connection, row.get(2)?)?]);
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -232,7 +246,7 @@ impl Store {
         let query = format!(
             "SELECT EXISTS (SELECT 1 FROM queue WHERE state IN ({PENDING}, {PROCESSING}) AND not_before <= ?1)"
         );
-        let mut statement = self.connection.prepare_cached(&query)?;
+        let mut statement = self.store.connection.prepare_cached(&query)?;
         Ok(statement.query_row([now], |row| row.get(0))?)
     }
 
@@ -242,13 +256,13 @@ impl Store {
             "UPDATE queue SET attempts = attempts + 1, state = IIF(attempts + 1 >= ?1, {FAILED}, {PENDING}), \
              last_error = 'whoever worked on it died' WHERE state = {PROCESSING}"
         );
-        Ok(self.connection.execute(&update, [MOST_DEATHS])?)
+        Ok(self.store.connection.execute(&update, [MOST_DEATHS])?)
     }
 
     /// Takes the oldest items that are to be done by `now`.
     pub fn take_items(&self, now: TimeMs, limit: usize) -> Result<Vec<Item>> {
         let transaction =
-            Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
+            Transaction::new_unchecked(&self.store.connection, TransactionBehavior::Immediate)?;
         let items = {
             let mut statement = transaction.prepare_cached(&format!(
                 "UPDATE queue SET state = {PROCESSING} WHERE id IN \
@@ -266,7 +280,7 @@ impl Store {
     /// Says what became of items that were taken. One that was asked for again meanwhile stays to be done.
     pub fn finish_items(&self, outcomes: &[(i64, ItemOutcome)]) -> Result<()> {
         let transaction =
-            Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
+            Transaction::new_unchecked(&self.store.connection, TransactionBehavior::Immediate)?;
         for (id, outcome) in outcomes {
             match outcome {
                 ItemOutcome::Done(seq) => transaction
@@ -289,13 +303,16 @@ impl Store {
             "UPDATE queue SET state = {PENDING}, attempts = 0, not_before = 0 \
              WHERE IIF(?1 IS NULL, state = {FAILED}, id = ?1 AND state IN ({PENDING}, {FAILED}, {RAW}))"
         );
-        Ok(self.connection.execute(&update, [id])?)
+        Ok(self.store.connection.execute(&update, [id])?)
     }
 
     /// Forgets items that are done since before `at`.
     pub fn prune_items(&self, at: TimeMs) -> Result<usize> {
         let delete = "DELETE FROM queue WHERE state = ?1 AND at < ?2";
-        Ok(self.connection.execute(delete, (ItemState::Done, at))?)
+        Ok(self
+            .store
+            .connection
+            .execute(delete, (ItemState::Done, at))?)
     }
 }
 
@@ -381,13 +398,13 @@ fn read_item(row: &Row<'_>) -> rusqlite::Result<StoredItem> {
     })
 }
 
-impl Store {
+impl Queue<'_> {
     /// Verifies and decompresses items. Damaged ones are named, in themselves and by [`Store::take_damage`].
     fn unpack_items(&self, stored: Vec<StoredItem>) -> Result<Vec<Item>> {
         let mut items = Vec::new();
         for stored in stored {
             let mut item = stored.item;
-            let is_row_sound = match check_unit(&self.connection, Scope::Queue, item.id) {
+            let is_row_sound = match check_unit(&self.store.connection, Scope::Queue, item.id) {
                 Err(Error::DamagedPiece(_)) => false,
                 checked => checked.map(|()| true)?,
             };
@@ -396,8 +413,8 @@ impl Store {
             let is_readable = !matches!(body, Some(Err(_)));
             item.body = body.and_then(Result::ok).filter(|_| is_content_sound);
             if !is_row_sound || !is_content_sound || !is_readable {
-                let damage = damage::capture(&self.connection, item.id)?;
-                self.meet_damage([damage.clone()]);
+                let damage = damage::capture(&self.store.connection, item.id)?;
+                self.store.meet_damage([damage.clone()]);
                 item.damage = Some(Box::new(damage));
             }
             items.push(item);
@@ -407,10 +424,10 @@ impl Store {
 
     /// Number of captured events, and those that do not match their checksum or cannot be read.
     pub fn damaged_captures(&self) -> Result<(u64, Vec<Damage>)> {
-        let met = self.take_damage();
+        let met = self.store.take_damage();
         let items = self.items(&ItemFilter::default())?;
-        self.take_damage();
-        self.meet_damage(met);
+        self.store.take_damage();
+        self.store.meet_damage(met);
         let verified = items.len() as u64;
         let damage = items.into_iter().filter_map(|item| item.damage);
         Ok((verified, damage.map(|damage| *damage).collect()))

@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use backstory_event::{Event, EventKey, Kind, Seq, SessionId, TimeMs, TurnNo};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{ItemKind, ItemState};
+use super::{ItemKind, ItemState, Queue};
 use crate::error::Result;
-use crate::open::Store;
 
 /// How far the clocks of a log and of a hook may be apart for the same thing.
 pub const SAME_TIME_MS: i64 = 10_000;
@@ -125,7 +124,7 @@ pub struct ToldEvent {
     pub tool: Option<String>,
 }
 
-impl Store {
+impl Queue<'_> {
     /// Events of a session's log between two times that no item turned out to be yet. A call stands for itself and its result, with
     /// the time of the result.
     pub fn unclaimed_events(
@@ -134,7 +133,7 @@ impl Store {
         from: TimeMs,
         to: TimeMs,
     ) -> Result<Vec<ToldEvent>> {
-        let mut statement = self.connection.prepare_cached(
+        let mut statement = self.store.connection.prepare_cached(
             "SELECT COALESCE(events.call, events.seq), events.kind, events.at, names.name FROM events \
              LEFT JOIN events AS called ON called.session = events.session AND called.seq = events.call \
              LEFT JOIN names ON names.id = COALESCE(called.tool, events.tool) \
@@ -160,7 +159,7 @@ impl Store {
     /// Returns the sessions of which something was captured that their logs have not told.
     pub fn captured_sessions(&self) -> Result<Vec<SessionId>> {
         let query = "SELECT id FROM sessions WHERE id IN (SELECT session FROM queue WHERE body IS NOT NULL)";
-        let mut statement = self.connection.prepare_cached(query)?;
+        let mut statement = self.store.connection.prepare_cached(query)?;
         let rows = statement.query_map([], |row| row.get(0))?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
@@ -168,7 +167,7 @@ impl Store {
     /// Returns the last event and the last turn of a session's log; `None` when nothing was captured that it has not told.
     pub fn log_end_before_captures(&self, session: SessionId) -> Result<Option<(Seq, TurnNo)>> {
         let query = "SELECT events, turns FROM sessions WHERE id = ?1 AND id IN (SELECT session FROM queue WHERE session = ?1 AND body IS NOT NULL)";
-        let mut statement = self.connection.prepare_cached(query)?;
+        let mut statement = self.store.connection.prepare_cached(query)?;
         let end = statement.query_row([session], |row| Ok((row.get(0)?, row.get(1)?)));
         Ok(end.optional()?)
     }
@@ -176,14 +175,14 @@ impl Store {
     /// Whether the log has not told of an item yet.
     pub fn is_untold(&self, item: i64) -> Result<bool> {
         let query = "SELECT EXISTS (SELECT 1 FROM queue WHERE id = ?1 AND body IS NOT NULL)";
-        let mut statement = self.connection.prepare_cached(query)?;
+        let mut statement = self.store.connection.prepare_cached(query)?;
         Ok(statement.query_row([item], |row| row.get(0))?)
     }
 
     /// When the last event of a session's log was.
     pub fn last_told_at(&self, session: SessionId) -> Result<Option<TimeMs>> {
         let query = "SELECT MAX(at) FROM events WHERE session = ?1";
-        let mut statement = self.connection.prepare_cached(query)?;
+        let mut statement = self.store.connection.prepare_cached(query)?;
         Ok(statement.query_row([session], |row| row.get(0))?)
     }
 }

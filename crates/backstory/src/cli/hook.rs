@@ -54,7 +54,7 @@ pub(crate) enum State {
     Raw,
 }
 
-impl From<State> for backstory_memory::ItemState {
+impl From<State> for backstory_memory::capture::ItemState {
     fn from(state: State) -> Self {
         match state {
             State::Pending => Self::Pending,

@@ -46,11 +46,11 @@ pub(crate) enum PatternKind {
     Success,
 }
 
-impl From<PatternKind> for backstory_memory::PatternKind {
+impl From<PatternKind> for backstory_memory::patterns::PatternKind {
     fn from(kind: PatternKind) -> Self {
         match kind {
-            PatternKind::Problem => backstory_memory::PatternKind::Problem,
-            PatternKind::Success => backstory_memory::PatternKind::Success,
+            PatternKind::Problem => backstory_memory::patterns::PatternKind::Problem,
+            PatternKind::Success => backstory_memory::patterns::PatternKind::Success,
         }
     }
 }

@@ -4,20 +4,20 @@ use std::io::Write;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use backstory_memory::{Blame, BlamedTurn, Memory};
+use backstory_memory::Memory;
+use backstory_memory::code::{Blame, BlamedTurn};
 
-use super::damage::{print_answer, report_damage};
+use super::damage::report_damage;
 use crate::cli::BlameArgs;
 use crate::error::{Error, ErrorKind};
 use crate::naming::{cite_turn, short_prompt};
-use crate::output::{BOLD, DIM, GREEN, harmless, local_time, stdout};
+use crate::output::{BOLD, DIM, GREEN, harmless, local_time, print_json, stdout};
 use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, arguments: &BlameArgs) -> Result<(), Error> {
     let (file, range) = file_and_range(&arguments.file)?;
     let memory = setting.memory()?;
     let blame = memory.code().blame(&file)?;
-    let damage = memory.upkeep().take_damage();
     let last = blame.lines.len();
     let range = match range {
         Some(range) if *range.end() > last => {
@@ -31,11 +31,11 @@ pub(super) fn run(setting: &Setting, arguments: &BlameArgs) -> Result<(), Error>
         None => 1..=last,
     };
     if arguments.json {
-        print_answer(blame.line_records(range.clone()), &damage)?;
+        print_json(&blame.map(|blame| blame.line_records(range.clone())))?;
     } else {
         print_text(&memory, &blame, range.clone())?;
     }
-    report_damage(&memory, &damage)?;
+    report_damage(&blame)?;
     let by_agents = |number: usize| {
         let line = blame.lines.get(number - 1);
         line.is_some_and(|line| line.turn.is_some())

@@ -11,11 +11,11 @@ mod why;
 use std::path::Path;
 
 use backstory_event::TimeMs;
-use jiff::Timestamp;
-use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use backstory_memory::{LANGUAGES, Memory, SourceFolder, SymbolChangeKind, scan_folder};
+use backstory_memory::Memory;
+use backstory_memory::code::{LANGUAGES, SymbolChangeKind};
+use backstory_memory::code::{SourceFolder, scan_folder};
 
 pub(super) use calls::run as calls;
 pub(super) use changes::run as changes;
@@ -24,30 +24,27 @@ pub(super) use report::run as report;
 pub(super) use why::run as why;
 
 use crate::error::Error;
-use crate::output::{harmless, parse_time, warn};
+use crate::output::{harmless, warn};
 use crate::setting::{Setting, now};
 
 /// A time that somebody typed, or the beginning of a session.
 fn moment(memory: &Memory, typed: &str) -> Result<TimeMs, Error> {
-    let wrong = match parse_time(typed, now()) {
-        Ok(at) => return Ok(at),
-        Err(wrong) => wrong,
-    };
-    match memory.sessions().row(typed) {
-        Ok(session) => Ok(session.started_at.unwrap_or_default()),
-        Err(_) => Err(wrong.hint("or write the id of a session, or the beginning of one")),
-    }
+    let found = memory
+        .sessions()
+        .time_named(typed, now(), &TimeZone::system());
+    found.map_err(no_moment)
 }
 
 /// A time that somebody typed for a state as of then: of a date its end, of a session its beginning.
 fn state_moment(memory: &Memory, typed: &str) -> Result<TimeMs, Error> {
-    let is_time = typed.parse::<Timestamp>().is_ok();
-    let date = typed.parse::<Date>().ok().filter(|_| !is_time);
-    let next_day = date.and_then(|date| date.tomorrow().ok()?.to_zoned(TimeZone::system()).ok());
-    match next_day {
-        Some(next_day) => Ok(TimeMs::new(next_day.timestamp().as_millisecond() - 1)),
-        None => moment(memory, typed),
-    }
+    let found = memory
+        .sessions()
+        .state_time_named(typed, now(), &TimeZone::system());
+    found.map_err(no_moment)
+}
+
+fn no_moment(error: backstory_memory::Error) -> Error {
+    Error::from(error).hint("or write the id of a session, or the beginning of one")
 }
 
 /// The memory, if there is one: source files can be looked at without.

@@ -3,7 +3,10 @@
 use std::io::Write;
 use std::time::Duration;
 
-use backstory_memory::{CompressReport, CompressScope, CompressStateRecord, DryCompress, Memory};
+use backstory_memory::Memory;
+use backstory_memory::summarize::{
+    SummarizePlan, SummarizeReport, SummarizeScope, SummarizeStateRecord,
+};
 use serde::Serialize;
 
 use crate::cli::CompressArgs;
@@ -29,7 +32,7 @@ pub(super) fn run(setting: &Setting, arguments: &CompressArgs) -> Result<(), Err
     };
     let mut options = setting.compress_options();
     options.limit = arguments.limit;
-    options.scope = CompressScope {
+    options.scope = SummarizeScope {
         session: match &arguments.session {
             Some(session) => Some(memory.sessions().row(session)?),
             None => None,
@@ -82,7 +85,7 @@ struct ConfiguredState<'a> {
     summaries: &'a [String],
     cap: DailyCap,
     #[serde(flatten)]
-    state: CompressStateRecord,
+    state: SummarizeStateRecord,
 }
 
 #[derive(Serialize)]
@@ -143,7 +146,7 @@ fn tell(setting: &Setting, arguments: &CompressArgs) -> Result<(), Error> {
         "  {} raw, {} compressed; {} summarised",
         counted(state.raw, "item"),
         grouped(state.observed),
-        counted(state.summarised, "session"),
+        counted(state.summarized, "session"),
     )?;
     if !is_built_in {
         writeln!(
@@ -174,7 +177,7 @@ fn tell(setting: &Setting, arguments: &CompressArgs) -> Result<(), Error> {
     Ok(())
 }
 
-fn print_dry(dry: &DryCompress, arguments: &CompressArgs) -> Result<(), Error> {
+fn print_dry(dry: &SummarizePlan, arguments: &CompressArgs) -> Result<(), Error> {
     if arguments.json {
         return print_json(dry);
     }
@@ -195,7 +198,7 @@ fn print_dry(dry: &DryCompress, arguments: &CompressArgs) -> Result<(), Error> {
 
 fn print_run(
     memory: &Memory,
-    report: &CompressReport,
+    report: &SummarizeReport,
     arguments: &CompressArgs,
 ) -> Result<(), Error> {
     let left = memory.summaries().state(now())?;
@@ -207,7 +210,7 @@ fn print_run(
         out,
         "{} and {} written of, in {}: {} tokens, ${:.4}",
         counted(report.observed, "item"),
-        counted(report.summarised, "session"),
+        counted(report.summarized, "session"),
         counted(report.requests, "request"),
         grouped(report.took.tokens()),
         report.took.usd(),

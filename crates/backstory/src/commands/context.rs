@@ -4,12 +4,13 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use backstory_memory::{Memory, Surroundings, log_event};
+use backstory_memory::context::Surroundings;
+use backstory_memory::{EventLog, Memory};
 
-use super::damage::{print_answer, report_damage};
+use super::damage::report_damage;
 use crate::cli::ContextArgs;
 use crate::error::{Error, ErrorKind};
-use crate::output::{harmless, stdout, talk};
+use crate::output::{harmless, print_json, stdout, talk};
 use crate::setting::{Setting, now};
 
 pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Error> {
@@ -44,15 +45,15 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
     let started = Instant::now();
     let context = memory.context().build(&options)?;
     let event = context.budget_event(now()).taking(started.elapsed());
-    log_event(&setting.store, &event);
-    let damage = memory.upkeep().take_damage();
+    EventLog::of_store(&setting.store).append(&[event]);
+    let context = memory.upkeep().with_damage(context, None)?;
     if arguments.json {
-        print_answer(&context, &damage)?;
-        return report_damage(&memory, &damage);
+        print_json(&context)?;
+        return report_damage(&context);
     }
     if context.text.is_empty() {
         talk("nothing is known of this project that would help a new session");
-        return report_damage(&memory, &damage);
+        return report_damage(&context);
     }
     let mut out = stdout();
     writeln!(out, "{}", harmless(&context.text))?;
@@ -69,7 +70,7 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
         context.budget,
         layers.join(", ")
     ));
-    report_damage(&memory, &damage)
+    report_damage(&context)
 }
 
 /// A project that is not on this disk, by its name.

@@ -2,16 +2,15 @@
 
 use std::io::Write;
 
-use backstory_memory::{
-    AnswerRows, Digest, FileChange, Memory, Outcome, SessionSummary, Statement,
-};
+use backstory_memory::Memory;
+use backstory_memory::digest::{Digest, FileChange, Outcome, SessionSummary, Statement};
 
-use super::damage::{find_damage, print_answer, report_damage};
+use super::damage::report_damage;
 use crate::cli::DigestArgs;
 use crate::error::Error;
 use crate::naming::short_id;
 use crate::output::{
-    BOLD, DIM, GREEN, RED, YELLOW, counted, local_time, one_line, short_number, stdout,
+    BOLD, DIM, GREEN, RED, YELLOW, counted, local_time, one_line, print_json, short_number, stdout,
 };
 use crate::setting::{Setting, now};
 
@@ -21,13 +20,13 @@ const MOST_FILES: usize = 25;
 pub(super) fn run(setting: &Setting, arguments: &DigestArgs) -> Result<(), Error> {
     let memory = setting.memory()?;
     let digest = memory.sessions().find(&arguments.session)?.digest()?;
-    let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(digest.session.id))?;
     if arguments.json {
-        print_answer(digest.record(&memory, now())?, &damage)
+        let record = digest.record(&memory, now())?;
+        print_json(&digest.map(|_| record))
     } else {
         print_text(&memory, &digest)
     }?;
-    report_damage(&memory, &damage)
+    report_damage(&digest)
 }
 
 fn print_text(memory: &Memory, digest: &Digest) -> Result<(), Error> {

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use backstory_memory::{EmbeddingState, Memory};
+use backstory_memory::Memory;
+use backstory_memory::models::EmbeddingState;
 use indicatif::ProgressBar;
 use serde_json::json;
 

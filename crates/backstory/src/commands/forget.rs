@@ -3,10 +3,10 @@
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
-use backstory_memory::{
-    Forget, ForgetPlaces, ForgetPlan, ForgetRecord, ForgetReport, Leftover, Memory, ResumedForget,
-    SessionHead,
+use backstory_memory::upkeep::{
+    Forget, ForgetPlaces, ForgetPlan, ForgetRecord, ForgetReport, Leftover, ResumedForget,
 };
+use backstory_memory::{Memory, SessionHead};
 
 use super::sessions::project_filter;
 use super::sweep::drain_spool;
@@ -24,9 +24,11 @@ pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error
     if arguments.renew_keys {
         return renew_keys(&memory);
     }
+    let project = arguments.project.as_deref().map(project_filter);
+    let which = selection(arguments, project.as_deref());
     // What the arguments mean while an interrupted run has not been finished yet.
     let asked_before = match memory.upkeep().has_unfinished_forget()? {
-        true => find_sessions(&memory, arguments).unwrap_or_default(),
+        true => find_sessions(&memory, which).unwrap_or_default(),
         false => Vec::new(),
     };
     let resumed = memory.upkeep().resume_forget()?;
@@ -34,7 +36,7 @@ pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error
         print_resumed(resumed)?;
     }
     drain_spool(setting, &memory)?;
-    let sessions = match find_sessions(&memory, arguments) {
+    let sessions = match find_sessions(&memory, which) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let Some(resumed) = &resumed else {
                 return Err(error);
@@ -43,7 +45,7 @@ pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error
                 print_json(&ForgetRecord::new(&[], None, Some(resumed)))?;
             }
             // The command of the interrupted run, run again: all that it was to forget is gone now.
-            let is_same = is_same_request(arguments, &asked_before, resumed);
+            let is_same = resumed.covers(which, &asked_before);
             return Error::join_all(
                 (!is_same)
                     .then_some(error)
@@ -84,27 +86,17 @@ fn renew_keys(memory: &Memory) -> Result<(), Error> {
     }
 }
 
-/// Returns whether all that the arguments mean was forgotten by the run that has just been finished.
-fn is_same_request(
-    arguments: &ForgetArgs,
-    asked_before: &[SessionHead],
-    resumed: &ResumedForget,
-) -> bool {
-    let is_resumed = |session: &SessionHead| resumed.ids.contains(&session.session);
-    match &arguments.session {
-        Some(prefix) => resumed.ids.iter().any(|id| id.starts_with(prefix)),
-        None => asked_before.iter().any(is_resumed),
+/// Returns the selection that was typed, with its project as a filter.
+fn selection<'a>(arguments: &'a ForgetArgs, project: Option<&'a str>) -> Forget<'a> {
+    match (&arguments.session, project, &arguments.query) {
+        (Some(session), ..) => Forget::Session(session),
+        (_, Some(project), _) => Forget::Project(project),
+        (.., query) => Forget::Query(query.as_deref().unwrap_or_default()),
     }
 }
 
 /// Returns the sessions that were asked for; an error when there are none.
-fn find_sessions(memory: &Memory, arguments: &ForgetArgs) -> Result<Vec<SessionHead>, Error> {
-    let project = arguments.project.as_deref().map(project_filter);
-    let which = match (&arguments.session, &project, &arguments.query) {
-        (Some(session), ..) => Forget::Session(session),
-        (_, Some(project), _) => Forget::Project(project),
-        (.., query) => Forget::Query(query.as_deref().unwrap_or_default()),
-    };
+fn find_sessions(memory: &Memory, which: Forget<'_>) -> Result<Vec<SessionHead>, Error> {
     let sessions = memory.upkeep().to_forget(which)?;
     match sessions.is_empty() {
         true => Err(Error::new(ErrorKind::NotFound, "no session matches")),
@@ -134,7 +126,8 @@ fn print_dry_run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error>
             }
         ));
     }
-    let sessions = find_sessions(&memory, arguments)?;
+    let project = arguments.project.as_deref().map(project_filter);
+    let sessions = find_sessions(&memory, selection(arguments, project.as_deref()))?;
     let plan = memory
         .upkeep()
         .plan_forget(&sessions, &forget_places(setting))?;

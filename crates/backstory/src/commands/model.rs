@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use backstory_memory::{Memory, hub};
+use backstory_memory::Memory;
+use backstory_memory::models::hub;
 use serde_json::{Value, json};
 
 use super::config;

@@ -3,22 +3,21 @@
 use std::io::Write;
 use std::time::Instant;
 
-use backstory_memory::{
-    AnswerRows, EventType, LogEvent, Observation, ObservationList, count_tokens, log_event,
-};
+use backstory_memory::observe::{Observation, ObservationList};
+use backstory_memory::{EventLog, EventType, LogEvent, count_tokens};
 
-use super::damage::{find_damage, print_answer, report_damage};
-use super::show::find_session_turn;
+use super::damage::report_damage;
 use crate::cli::{ObservationsArgs, Size};
 use crate::error::{Error, ErrorKind};
-use crate::output::{BOLD, DIM, harmless, stdout};
+use crate::output::{BOLD, DIM, harmless, print_json, stdout};
 use crate::setting::{Setting, now};
 
 pub(super) fn run(setting: &Setting, arguments: &ObservationsArgs) -> Result<(), Error> {
     let memory = setting.memory()?;
-    let (session, turn) = find_session_turn(&memory, &arguments.session)?;
+    let (session, turn) = memory.sessions().find_turn(&arguments.session)?;
     let started = Instant::now();
-    let mut observations = session.observations(turn)?;
+    let mut found = session.observations(turn)?;
+    let observations = &mut found.answer;
     let session = session.row();
     if let Some(file) = &arguments.file {
         let is_it = |path: &String| path.ends_with(file.as_str());
@@ -35,20 +34,19 @@ pub(super) fn run(setting: &Setting, arguments: &ObservationsArgs) -> Result<(),
         .with("observations", observations.len())
         .taking(started.elapsed());
     event.tokens_out = Some(tokens.sum::<usize>() as u64);
-    log_event(&setting.store, &event);
-    let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(session.id))?;
+    EventLog::of_store(&setting.store).append(&[event]);
     if arguments.json {
-        print_answer(ObservationList::new(session, &observations), &damage)?;
-        return report_damage(&memory, &damage);
+        print_json(&found.map(|found| ObservationList::new(session, found)))?;
+        return report_damage(&found);
     }
-    if observations.is_empty() {
-        report_damage(&memory, &damage)?;
+    if found.is_empty() {
+        report_damage(&found)?;
         let message = format!("nothing was observed there in session {}", session.session);
         return Err(Error::new(ErrorKind::NotFound, message));
     }
     let mut out = stdout();
     let mut last = None;
-    for observation in &observations {
+    for observation in &found.answer {
         if last != Some(observation.turn) {
             writeln!(out, "{BOLD}turn {}{BOLD:#}", observation.turn)?;
             last = Some(observation.turn);
@@ -57,7 +55,7 @@ pub(super) fn run(setting: &Setting, arguments: &ObservationsArgs) -> Result<(),
         writeln!(out, "{DIM}{:>5}{DIM:#}  {text}", observation.event)?;
     }
     out.flush()?;
-    report_damage(&memory, &damage)
+    report_damage(&found)
 }
 
 impl Size {

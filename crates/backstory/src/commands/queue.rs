@@ -2,7 +2,9 @@
 
 use std::io::Write;
 
-use backstory_memory::{ItemFilter, ItemState, Memory, QueueRecord, omitted_bytes};
+use backstory_memory::Memory;
+use backstory_memory::capture::{ItemFilter, ItemState};
+use backstory_memory::capture::{QueueRecord, omitted_bytes};
 use serde_json::json;
 
 use super::damage::report_damage;
@@ -64,7 +66,7 @@ fn list(memory: &Memory, arguments: &QueueArgs) -> Result<(), Error> {
     let counts = memory.captures().item_counts()?;
     if arguments.json {
         print_json(&QueueRecord::new(&found, &sessions, counts))?;
-        return report_damage(memory, &memory.upkeep().take_damage());
+        return report_damage(&memory.upkeep().with_damage((), None)?);
     }
     let mut out = stdout();
     for (state, count) in ItemState::ALL.iter().zip(counts) {
@@ -100,7 +102,7 @@ fn list(memory: &Memory, arguments: &QueueArgs) -> Result<(), Error> {
         )?;
     }
     out.flush()?;
-    report_damage(memory, &memory.upkeep().take_damage())
+    report_damage(&memory.upkeep().with_damage((), None)?)
 }
 
 fn items(count: u64) -> String {

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use backstory_memory::TierScores;
+use backstory_memory::summarize::TierScores;
 
 use crate::cli::ReportArgs;
 use crate::error::{Error, ErrorKind};

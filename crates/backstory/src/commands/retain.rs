@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use backstory_memory::{Memory, RetainReport, container_of_log};
+use backstory_memory::upkeep::RetainReport;
+use backstory_memory::{Memory, container_of_log};
 use serde_json::json;
 
 use crate::cli::RetainArgs;

@@ -2,15 +2,18 @@
 
 use std::io::{IsTerminal, Write};
 
-use backstory_memory::{
-    AnswerRows, SessionFilter, SessionId, SessionList, SessionRow, parse_meta_filters,
-};
+use backstory_memory::read::SessionList;
+use backstory_memory::search::parse_meta_filters;
+use backstory_memory::upkeep::AnswerRows;
+use backstory_memory::{SessionFilter, SessionId, SessionRow};
 
-use super::damage::{find_damage, print_answer, report_damage};
+use super::damage::report_damage;
 use crate::cli::{FilterArgs, SessionsArgs};
 use crate::error::Error;
 use crate::naming::short_id;
-use crate::output::{local_time, one_line, parse_time, print_table, short_number, stdout, table};
+use crate::output::{
+    local_time, one_line, parse_time, print_json, print_table, short_number, stdout, table,
+};
 use crate::setting::{Setting, now};
 
 /// How much of a title is shown in the list.
@@ -29,13 +32,14 @@ pub(super) fn run(setting: &Setting, arguments: &SessionsArgs) -> Result<(), Err
     };
     let rows = memory.sessions().list(&filter)?;
     let ids: Vec<SessionId> = rows.iter().map(|row| row.id).collect();
-    let damage = find_damage(&memory, &AnswerRows::SessionList(&ids))?;
+    let listed = AnswerRows::SessionList(&ids);
+    let damage = memory.upkeep().with_damage((), Some(&listed))?;
     if arguments.json {
         let sessions = rows.into_iter();
         let records = sessions.map(|row| memory.sessions().open(row).record(now()));
         let sessions = records.collect::<Result<_, _>>()?;
-        print_answer(SessionList { sessions }, &damage)?;
-        return report_damage(&memory, &damage);
+        print_json(&damage.map(|()| SessionList { sessions }))?;
+        return report_damage(&damage);
     }
     let mut out = stdout();
     if rows.is_empty() {
@@ -56,7 +60,7 @@ pub(super) fn run(setting: &Setting, arguments: &SessionsArgs) -> Result<(), Err
         print_table(&mut out, &table)?;
     }
     out.flush()?;
-    report_damage(&memory, &damage)
+    report_damage(&damage)
 }
 
 /// Returns the sessions that were asked for, all of them.
@@ -103,5 +107,5 @@ fn cells(row: &SessionRow, id: String) -> [String; 8] {
 
 /// A folder as the project's root would be written, or a name as it is.
 pub(super) fn project_filter(text: &str) -> String {
-    backstory_memory::project_filter(text, None)
+    backstory_memory::search::project_filter(text, None)
 }

@@ -5,9 +5,9 @@ mod plugin;
 use std::io::Write;
 use std::path::Path;
 
-use backstory_memory::{
-    HookAgent, SetupOptions, SetupOutcome, SetupStatus, repository_around, set_up, tear_down,
-};
+use backstory_memory::HookAgent;
+use backstory_memory::code::repository_around;
+use backstory_memory::setup::{SetupOptions, SetupOutcome, SetupStatus, set_up, tear_down};
 use serde_json::{Value, json};
 
 use crate::cli::{ALL, HooksArgs, Scope, SetupArgs, TeardownArgs};

@@ -3,14 +3,16 @@
 use std::io::{IsTerminal, Write};
 
 use backstory_event::{Seq, TimeMs, TurnNo};
+use backstory_memory::upkeep::AnswerRows;
+use backstory_memory::upkeep::WithDamage;
 use backstory_memory::{
-    AnswerRows, Damage, EventRange, EventType, EventView, Kind, LogEvent, Memory, Session,
-    SessionRow, StoreError, StreamRow, WithDamage, log_event, opened_hit,
+    Damage, EventLog, EventRange, EventView, Kind, Memory, Session, SessionRow, StoreError,
+    StoredLog,
 };
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Value};
 
-use super::damage::{find_damage, report_damage};
+use super::damage::report_damage;
 use crate::cli::{Format, ShowArgs, TailArgs};
 use crate::error::{Error, ErrorKind};
 use crate::output::{
@@ -31,7 +33,7 @@ const LONG_COMMAND: usize = 390;
 
 pub(super) fn run(setting: &Setting, arguments: &ShowArgs) -> Result<(), Error> {
     let memory = setting.memory()?;
-    let (session, turn) = find_session_turn(&memory, &arguments.session)?;
+    let (session, turn) = memory.sessions().find_turn(&arguments.session)?;
     let format = if arguments.json {
         Format::Json
     } else {
@@ -40,7 +42,7 @@ pub(super) fn run(setting: &Setting, arguments: &ShowArgs) -> Result<(), Error> 
     if format == Format::Original {
         return original(&memory, &session, turn);
     }
-    log_opened(setting, session.row(), turn);
+    EventLog::of_store(&setting.store).append_opened(&session.row().session, turn, now());
     if arguments.turns {
         if format != Format::Json {
             return Err(Error::usage("--turns prints JSON only").hint("add --json"));
@@ -49,14 +51,14 @@ pub(super) fn run(setting: &Setting, arguments: &ShowArgs) -> Result<(), Error> 
     }
     let range = turn.map_or(EventRange::All, EventRange::Turn);
     let events = session.event_views(range)?;
-    let damage = find_damage(&memory, &AnswerRows::Session(session.row().id))?;
+    let damage = session_damage(&memory, &session)?;
     tell_evicted(session.row(), &events);
     match format {
         Format::Json => print_events_json(&memory, &session, &events, &damage),
         Format::Markdown => print_markdown(session.row(), &events),
         _ => print_text(session.row(), &events, arguments.full),
     }?;
-    report_damage(&memory, &damage)
+    report_damage(&damage)
 }
 
 pub(super) fn tail(setting: &Setting, arguments: &TailArgs) -> Result<(), Error> {
@@ -70,26 +72,19 @@ pub(super) fn tail(setting: &Setting, arguments: &TailArgs) -> Result<(), Error>
     let session = memory.sessions().find(&arguments.session)?;
     let events = session.tail(arguments.count)?;
     tell_evicted(session.row(), &events);
-    let damage = find_damage(&memory, &AnswerRows::Session(session.row().id))?;
+    let damage = session_damage(&memory, &session)?;
     if arguments.json {
         print_events_json(&memory, &session, &events, &damage)
     } else {
         print_text(session.row(), &events, arguments.full)
     }?;
-    report_damage(&memory, &damage)
+    report_damage(&damage)
 }
 
-/// Logs which hit of a search this is, if it follows one.
-fn log_opened(setting: &Setting, session: &SessionRow, turn: Option<TurnNo>) {
-    let at = now();
-    if let Some(hit) = opened_hit(&setting.store, &session.session, turn, at) {
-        let event = LogEvent::new(EventType::SearchResult, at)
-            .in_session(Some(&hit.session))
-            .with("session", hit.session.as_str())
-            .with("turn", hit.turn.map(TurnNo::get))
-            .with("rank", hit.rank);
-        log_event(&setting.store, &event);
-    }
+/// Verifies what a session is shown from.
+fn session_damage(memory: &Memory, session: &Session<'_>) -> Result<WithDamage<()>, Error> {
+    let rows = AnswerRows::Session(session.row().id);
+    Ok(memory.upkeep().with_damage((), Some(&rows))?)
 }
 
 /// Says so when there is less to show than there was.
@@ -107,25 +102,6 @@ fn evicted(session: &SessionRow) -> String {
         local_time(session.evicted_at),
         session.session
     )
-}
-
-/// Finds a session and maybe a turn of it by SESSION or SESSION#TURN. Ids may have `#` in them: a whole id is no turn of another.
-pub(super) fn find_session_turn<'m>(
-    memory: &'m Memory,
-    text: &str,
-) -> Result<(Session<'m>, Option<TurnNo>), Error> {
-    let whole = memory.sessions().find(text);
-    let Some((id, turn)) = text.rsplit_once('#') else {
-        return Ok((whole?, None));
-    };
-    match (whole, turn.parse().map(TurnNo::last_of)) {
-        (Ok(session), _) if session.row().session == text => Ok((session, None)),
-        (_, Ok(turn)) => Ok((memory.sessions().find(id)?, Some(turn))),
-        // The beginning of an id.
-        (Ok(session), Err(_)) => Ok((session, None)),
-        (Err(_), Err(_)) => Err(Error::usage(format!("{turn:?} is no turn"))
-            .hint("write SESSION#3 for the third turn of a session")),
-    }
 }
 
 /// Gives the files of a session back as they are stored.
@@ -154,41 +130,41 @@ fn original(memory: &Memory, session: &Session<'_>, turn: Option<TurnNo>) -> Res
             parent.session
         ));
     }
-    let streams = session.streams()?;
-    if streams.is_empty() {
+    let logs = session.own_logs()?;
+    if logs.is_empty() {
         return Err(Error::new(
             ErrorKind::NotFound,
             format!("no stored file holds session {}", row.session),
         ));
     }
-    if streams.len() > 1 {
-        let files: Vec<&str> = streams.iter().map(|stream| stream.path.as_str()).collect();
+    if logs.len() > 1 {
+        let files: Vec<&str> = logs.iter().map(|log| log.path.as_str()).collect();
         talk(&format!(
             "the session lies in several files, given one after the other: {}",
             files.join(", ")
         ));
     }
-    let mut damage = find_damage(memory, &AnswerRows::Session(row.id))?;
+    let mut damage = session_damage(memory, session)?;
     // A file or a pipe gets every byte; a terminal would obey some of them.
     let damaged = if std::io::stdout().is_terminal() {
         talk("hidden characters are left out on a terminal; redirect the output to get every byte");
-        print_original(session, &streams, &mut stdout())?
+        print_original(session, &logs, &mut stdout())?
     } else {
-        print_original(session, &streams, &mut std::io::stdout().lock())?
+        print_original(session, &logs, &mut std::io::stdout().lock())?
     };
-    damage.extend(damaged);
-    report_damage(memory, &damage)
+    memory.upkeep().add_damage(&mut damage, damaged.as_slice());
+    report_damage(&damage)
 }
 
-/// Prints the stored bytes of streams up to the first damaged piece, which is returned: what follows would stand in the wrong place.
+/// Prints the stored bytes of logs up to the first damaged piece, which is returned: what follows would stand in the wrong place.
 fn print_original(
     session: &Session<'_>,
-    streams: &[StreamRow],
+    logs: &[StoredLog],
     out: &mut impl Write,
 ) -> Result<Option<Damage>, Error> {
     let mut damaged = None;
-    for stream in streams {
-        match session.original(stream, out) {
+    for log in logs {
+        match session.copy_log(log, out) {
             Err(backstory_memory::Error::Store(StoreError::DamagedPiece(piece))) => {
                 damaged = Some(*piece);
                 break;
@@ -245,7 +221,7 @@ fn print_events_json(
     memory: &Memory,
     session: &Session<'_>,
     events: &[EventView<'_>],
-    damage: &[Damage],
+    damage: &WithDamage<()>,
 ) -> Result<(), Error> {
     let events = EventRecords { session, events };
     print_session(memory, session.row(), "events", events, damage)
@@ -257,9 +233,9 @@ fn print_turns_json(
     turn: Option<TurnNo>,
 ) -> Result<(), Error> {
     let turns = session.turns(turn, now())?;
-    let damage = find_damage(memory, &AnswerRows::Session(session.row().id))?;
+    let damage = session_damage(memory, session)?;
     print_session(memory, session.row(), "turns", turns, &damage)?;
-    report_damage(memory, &damage)
+    report_damage(&damage)
 }
 
 fn print_session(
@@ -267,10 +243,10 @@ fn print_session(
     row: &SessionRow,
     key: &'static str,
     parts: impl Serialize,
-    damage: &[Damage],
+    damage: &WithDamage<()>,
 ) -> Result<(), Error> {
     let record = memory.sessions().open(row.clone()).record(now())?;
-    let answer = serde_json::to_value(WithDamage::new(record, damage));
+    let answer = serde_json::to_value(damage.map(|()| record));
     let Value::Object(session) = answer.map_err(std::io::Error::from)? else {
         return Ok(());
     };

@@ -4,9 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use backstory_memory::capture::DrainReport;
 use backstory_memory::{
-    CatchUp, CatchUpReport, Damage, DrainReport, ImportOptions, ImportReport, Memory, Problem,
-    Progress, Sources, dry_import, retention,
+    CatchUp, CatchUpReport, ImportOptions, ImportReport, Memory, Problem, Progress, Sources,
+    dry_import,
 };
 use indicatif::ProgressBar;
 
@@ -54,8 +55,7 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
     if let Ok(caught_up) = &caught_up {
         report.problems.extend_from_slice(&caught_up.problems);
     }
-    report.problems.extend(memory.captures().refused_logs()?);
-    report.problems.extend(damage_problems(&memory)?);
+    report.problems.extend(memory.upkeep().take_problems()?);
     let typed = (&arguments.paths[..], arguments.agent.as_deref());
     let no_logs = find_no_logs(setting, Some(&memory), report.discovered, typed)?;
     report.problems.extend(no_logs);
@@ -96,38 +96,19 @@ pub(super) fn find_no_logs(
     discovered: u64,
     (paths, agent): (&[PathBuf], Option<&str>),
 ) -> Result<Vec<Problem>, Error> {
-    let mut problems = Vec::new();
-    for path in paths {
-        #[cfg(feature = "columnar")]
-        if !super::columnar::session_files(path).is_empty() {
-            continue;
-        }
-        // A folder is walked twice only if something else may have what was found.
-        if discovered > 0 && paths.len() == 1 {
-            continue;
-        }
-        let mut sources = Sources::paths([path]);
-        sources.agent = agent.map(str::to_string);
-        let found = retention(memory, &setting.store, &sources)?;
-        if found.agents.is_empty() && found.problems.is_empty() {
-            problems.push(Problem {
-                path: path.clone(),
-                reason: match agent {
-                    _ if is_parquet(path) => "Parquet files cannot be imported".to_string(),
-                    Some(agent) => format!("no log of {agent}"),
-                    None => "no agent's log".to_string(),
-                },
-            });
-        }
+    // A folder is walked twice only if something else may have what was found.
+    if discovered > 0 && paths.len() == 1 {
+        return Ok(Vec::new());
     }
-    Ok(problems)
-}
-
-fn is_parquet(path: &Path) -> bool {
-    path.is_file()
-        && path
-            .extension()
-            .is_some_and(|extension| extension == "parquet")
+    let is_for_sweep = |_path: &&PathBuf| {
+        #[cfg(feature = "columnar")]
+        return super::columnar::session_files(_path).is_empty();
+        #[cfg(not(feature = "columnar"))]
+        true
+    };
+    let mut sources = Sources::paths(paths.iter().filter(is_for_sweep));
+    sources.agent = agent.map(str::to_string);
+    Ok(sources.paths_without_logs(memory, &setting.store)?)
 }
 
 /// Fails when paths were typed and none of them holds a log. The report has said why.
@@ -136,21 +117,6 @@ fn check_found(report: &ImportReport, arguments: &SweepArgs) -> Result<(), Error
         true => Ok(()),
         false => Err(Error::silent()),
     }
-}
-
-/// Names damage that was met, and captured events that are damaged: they have no other copy, so nothing else may read them for long.
-fn damage_problems(memory: &Memory) -> Result<Vec<Problem>, Error> {
-    let mut damage = memory.upkeep().take_damage();
-    for found in memory.captures().damaged()? {
-        if !damage.contains(&found) {
-            damage.push(found);
-        }
-    }
-    let problem = |damage: Damage| Problem {
-        path: memory.home().join("backstory.db"),
-        reason: damage.to_string(),
-    };
-    Ok(damage.into_iter().map(problem).collect())
 }
 
 /// Stores captures that wait in the spool.

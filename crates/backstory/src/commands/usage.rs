@@ -5,10 +5,10 @@ use std::io::Write;
 use backstory_memory::{Usage, UsageBy};
 use jiff::tz::TimeZone;
 
-use super::damage::{print_answer, report_damage};
+use super::damage::report_damage;
 use crate::cli::{By, UsageArgs};
 use crate::error::Error;
-use crate::output::{grouped, one_line, print_table, stdout, table};
+use crate::output::{grouped, one_line, print_json, print_table, stdout, table};
 use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, arguments: &UsageArgs) -> Result<(), Error> {
@@ -33,10 +33,10 @@ pub(super) fn run(setting: &Setting, arguments: &UsageArgs) -> Result<(), Error>
         limit => usage.entries.len().saturating_sub(limit),
     };
     usage.entries.drain(..skipped);
-    let damage = memory.upkeep().take_damage();
+    let usage = memory.upkeep().with_damage(usage, None)?;
     if arguments.json {
-        print_answer(&usage, &damage)?;
-        return report_damage(&memory, &damage);
+        print_json(&usage)?;
+        return report_damage(&usage);
     }
     let mut out = stdout();
     let mut table = table(&[
@@ -55,7 +55,7 @@ pub(super) fn run(setting: &Setting, arguments: &UsageArgs) -> Result<(), Error>
     table.align_numbers();
     print_table(&mut out, &table)?;
     out.flush()?;
-    report_damage(&memory, &damage)
+    report_damage(&usage)
 }
 
 fn cells(key: &str, usage: &Usage) -> [String; 7] {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use backstory_memory::{Price, SpendingCaps};
+use backstory_memory::summarize::Price;
+use backstory_memory::summarize::SpendingCaps;
 use serde::{Deserialize, Serialize, Serializer};
 
 /// What stands in the place of a key wherever the configuration is shown.

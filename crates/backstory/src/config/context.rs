@@ -1,6 +1,7 @@
 //! What new sessions are told.
 
-use backstory_memory::{Agent, ContextLimits, Shares};
+use backstory_memory::context::Shares;
+use backstory_memory::{Agent, ContextLimits};
 use serde::{Deserialize, Serialize};
 
 /// What new sessions are told.

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use backstory_event::TimeMs;
+use backstory_memory::capture::Capture;
+use backstory_memory::context::{Context, Occasion};
 use backstory_memory::hook::Happening;
-use backstory_memory::{Capture, Context, EventType, LogEvent, Occasion, count_tokens};
+use backstory_memory::{EventType, LogEvent, count_tokens};
 use backstory_redact::Redactor;
 
 /// Number of paths of a tool use that are logged.

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use backstory_event::SessionName;
+use backstory_memory::context::{Context, Occasion, Surroundings};
 use backstory_memory::hook::{ContextMoment, Happening, HookInput};
-use backstory_memory::{Agent, Context, LogEvent, Occasion, Surroundings, escape_json};
+use backstory_memory::{Agent, LogEvent, escape_json};
 use serde_json::Value;
 
 use super::log::context_events;

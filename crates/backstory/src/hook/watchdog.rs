@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use backstory_memory::{Capture, EventType, LogEvent, Spool, hook, log_event, random_key};
+use backstory_memory::capture::{Capture, Spool};
+use backstory_memory::{EventLog, EventType, LogEvent, hook, random_key};
 use backstory_redact::Redactor;
 
 use super::Call;
@@ -292,7 +293,7 @@ impl Keeper {
             }
         };
         let event = event.with("kept", kept).with("late", true);
-        log_event(&self.store, &event.taking(started.elapsed()));
+        EventLog::of_store(&self.store).append(&[event.taking(started.elapsed())]);
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use backstory_memory::{Context, Memory, Surroundings, TimeMs};
+use backstory_memory::context::{Context, Surroundings};
+use backstory_memory::{Memory, TimeMs};
 use backstory_server::{ContextRequest, Host, Presence, Refusal};
 use jiff::tz::TimeZone;
 

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use backstory_memory::{EventType, LogEvent, Memory, Retry, log_event};
+use backstory_memory::summarize::Retry;
+use backstory_memory::{EventLog, EventType, LogEvent, Memory};
 
 use crate::config::With;
 use crate::setting::{Setting, now};
@@ -44,9 +45,9 @@ pub(super) fn share(setting: &Setting, memory: &Memory) -> u64 {
             .with("kind", "run")
             .taking(started.elapsed())
             .failed(Some(trouble));
-        log_event(&setting.store, &event);
+        EventLog::of_store(&setting.store).append(&[event]);
         // Not a reason to fail for a round that did all else.
         let _ = memory.summaries().pause(now().plus_ms(PAUSE_MS));
     }
-    report.map_or(0, |report| report.observed + report.summarised)
+    report.map_or(0, |report| report.observed + report.summarized)
 }

@@ -452,11 +452,11 @@ fn an_item_of_a_process_that_died_comes_back_until_it_was_tried_too_often() {
     story.tell(HookTool(5, "t1"));
     let store = &mut story.trial.memory.store;
     for deaths in 0..20 {
-        let taken = store.take_items(NOW, 10).unwrap();
+        let taken = store.queue().take_items(NOW, 10).unwrap();
         assert_eq!((taken.len(), taken[0].attempts), (1, deaths));
         // Whoever took it is gone; nobody else gets it before it is given back.
-        assert_eq!(store.take_items(NOW, 10).unwrap(), []);
-        assert_eq!(store.reclaim_items().unwrap(), 1);
+        assert_eq!(store.queue().take_items(NOW, 10).unwrap(), []);
+        assert_eq!(store.queue().reclaim_items().unwrap(), 1);
     }
     assert_eq!(story.states(), "failed");
     assert_eq!(story.trial.memory.captures().retry(None).unwrap(), 1);
@@ -468,7 +468,7 @@ fn a_summary_is_asked_for_again_while_it_is_made() {
     let mut story = Story::new();
     story.tell(HookStop(1, "done"));
     let store = &mut story.trial.memory.store;
-    let taken = store.take_items(NOW, 10).unwrap();
+    let taken = store.queue().take_items(NOW, 10).unwrap();
     let summary = taken
         .iter()
         .find(|item| item.kind == ItemKind::Summary)
@@ -477,10 +477,12 @@ fn a_summary_is_asked_for_again_while_it_is_made() {
     story.tell(HookStop(2, "done again"));
     let store = &mut story.trial.memory.store;
     store
+        .queue()
         .finish_items(&[(summary, backstory_store::ItemOutcome::Done(None))])
         .unwrap();
     assert!(
         store
+            .queue()
             .take_items(NOW, 10)
             .unwrap()
             .iter()
@@ -500,6 +502,7 @@ fn the_log_that_was_named_last_is_the_one_to_read() {
         .trial
         .memory
         .store
+        .queue()
         .told_transcript(row)
         .unwrap()
         .unwrap();
@@ -515,12 +518,12 @@ fn forgetting_takes_captures_along_and_none_comes_back() {
     let memory = &mut story.trial.memory;
     let sessions = memory
         .upkeep()
-        .to_forget(crate::Forget::Session(&id(SESSION)))
+        .to_forget(crate::upkeep::Forget::Session(&id(SESSION)))
         .unwrap();
     assert_eq!(
         memory
             .upkeep()
-            .forget(&sessions, &crate::ForgetPlaces::default(), &[])
+            .forget(&sessions, &crate::upkeep::ForgetPlaces::default(), &[])
             .unwrap()
             .proof
             .remains,

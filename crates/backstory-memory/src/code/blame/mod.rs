@@ -25,6 +25,7 @@ use crate::git::{earlier_names, worktree_root};
 use crate::place::Place;
 use crate::read::prompt;
 use crate::trusted::read_regular_file;
+use crate::upkeep::WithDamage;
 
 /// Limit for files whose lines are asked about.
 const MAX_FILE_BYTES: u64 = 256 << 20;
@@ -63,8 +64,8 @@ pub struct BlamedTurn {
 }
 
 impl Code<'_> {
-    /// Tells which turns wrote the lines of a file as it is now. Damage of what they rest on is named by [`Upkeep::take_damage`](crate::Upkeep::take_damage).
-    pub fn blame(&self, file: &Path) -> Result<Blame> {
+    /// Tells which turns wrote the lines of a file as it is now.
+    pub fn blame(&self, file: &Path) -> Result<WithDamage<Blame>> {
         let unreadable = |source| Error::Path {
             path: file.to_path_buf(),
             source,
@@ -95,7 +96,8 @@ impl Code<'_> {
         names.extend(renames.iter().map(|(old, _)| old.clone()));
         let steps = steps::find(&self.memory.store, &mut target, &mut names)?;
         let lines = replay(&steps, &target.place, &renames, &text);
-        self.told(&text, &lines, &steps)
+        let blame = self.told(&text, &lines, &steps)?;
+        self.memory.upkeep().with_damage(blame, None)
     }
 
     /// The turns behind the steps that lines are by.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use backstory_event::{TimeMs, TurnNo};
 use serde_json::{Value, json};
 
+use crate::code::{ChangeFilter, CodeRowFilter};
 use crate::trial::{DAY, NOW, Trial, id};
-use crate::{ChangeFilter, CodeRowFilter};
 
 /// Where the agents work. It is not there.
 pub(crate) const ROOT: &str = "/home/ada/shop";
@@ -140,7 +140,7 @@ impl Bench {
             .function_map(&CodeRowFilter::default())
             .unwrap();
         rows.sort_by_key(|row| row.snapshot_at);
-        let line = |row: &crate::FunctionRow| {
+        let line = |row: &crate::code::FunctionRow| {
             let (turn, file) = (
                 turn_text(&row.session, row.turn),
                 short_path(&row.file_path),
@@ -166,7 +166,7 @@ impl Bench {
     pub(crate) fn calls(&self) -> Vec<String> {
         let memory = &self.trial.memory;
         let rows = memory.code().call_rows(&CodeRowFilter::default()).unwrap();
-        let line = |row: &crate::CallRow| {
+        let line = |row: &crate::code::CallRow| {
             format!(
                 "{} {} {} > {} = {} ({})",
                 short_path(&row.caller_file),

@@ -8,8 +8,10 @@ use backstory_event::{FileId, TimeMs};
 use serde_json::{Value, json};
 
 use self::bench::{Bench, ROOT};
+use crate::code::SymbolChangeKind;
+use crate::code::{CodeRowFilter, SeenFile};
 use crate::trial::id;
-use crate::{CodeRowFilter, Forget, SeenFile, SymbolChangeKind};
+use crate::upkeep::Forget;
 
 const SHOP: &str = "class Shop:\n    def pay(self, total):\n        return total\n\n    def close(self):\n        pass\n\n\ndef open_shop():\n    return Shop()\n";
 
@@ -306,7 +308,16 @@ fn a_life_is_told_through_renames() {
             .len(),
         1
     );
-    assert_eq!(bench.trial.memory.code().history("otal", None).unwrap(), []);
+    assert_eq!(
+        bench
+            .trial
+            .memory
+            .code()
+            .history("otal", None)
+            .unwrap()
+            .answer,
+        []
+    );
 }
 
 #[test]
@@ -357,7 +368,7 @@ fn what_a_forgotten_session_wrote_is_in_no_snapshot_of_others() {
         .trial
         .memory
         .upkeep()
-        .forget(&forgotten, &crate::ForgetPlaces::default(), &[])
+        .forget(&forgotten, &crate::upkeep::ForgetPlaces::default(), &[])
         .unwrap();
     assert!(!names(&bench).contains("zanzibar"));
     assert_eq!(bench.told(), ["11#1 mtill.py m:empty"]);

@@ -3,7 +3,7 @@
 use super::bench::{Bench, ROOT};
 use super::{SHOP, check};
 use crate::trial::id;
-use crate::{Forget, ForgetPlaces};
+use crate::upkeep::{Forget, ForgetPlaces};
 use backstory_event::{TimeMs, TurnNo};
 use serde_json::json;
 
@@ -143,7 +143,7 @@ fn a_moved_file_goes_on_under_its_new_name() {
     // Before it was moved, by the name that it had.
     let first = memory
         .code()
-        .function_map(&crate::CodeRowFilter::default())
+        .function_map(&crate::code::CodeRowFilter::default())
         .unwrap()
         .iter()
         .map(|row| row.snapshot_at)
@@ -231,9 +231,9 @@ fn what_was_seen_live_is_kept_until_the_log_tells_it() {
             .trial
             .memory
             .code()
-            .function_map(&crate::CodeRowFilter::default())
+            .function_map(&crate::code::CodeRowFilter::default())
             .unwrap();
-        let row = |row: &crate::FunctionRow| {
+        let row = |row: &crate::code::FunctionRow| {
             format!(
                 "{:?} {} {}",
                 row.turn.map(TurnNo::get),
@@ -272,7 +272,9 @@ fn what_is_seen_live_has_no_secrets() {
         .unwrap();
     let rows = format!(
         "{:?}",
-        memory.code().function_map(&crate::CodeRowFilter::default())
+        memory
+            .code()
+            .function_map(&crate::code::CodeRowFilter::default())
     );
     assert!(
         rows.contains("[REDACTED:") && !rows.contains(&secret),
@@ -313,7 +315,7 @@ fn what_edits_put_together_has_no_secrets() {
     bench.call(1, "Bash", &json!({"command": command}), "", &json!(null));
     bench.sweep();
     let memory = &bench.trial.memory;
-    let filter = crate::CodeRowFilter::default();
+    let filter = crate::code::CodeRowFilter::default();
     let rows = format!(
         "{:#?} {:#?} {:#?}",
         memory.code().function_map(&filter).unwrap(),

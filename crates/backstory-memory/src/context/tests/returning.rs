@@ -39,7 +39,8 @@ fn our_own_words_teach_us_nothing() {
                 .sessions()
                 .open(row.clone())
                 .observations(None)
-                .unwrap(),
+                .unwrap()
+                .answer,
             [],
             "session {session}"
         );

@@ -11,7 +11,7 @@ use super::dump::MODEL;
 use super::story::{Lines, SESSIONS, tell_story};
 use crate::code::tests::bench::Bench;
 use crate::trial::{Dice, NOW, id};
-use crate::{Forget, ForgetPlaces};
+use crate::upkeep::{Forget, ForgetPlaces};
 
 /// The contents of all logs.
 type Logs = BTreeMap<String, Vec<u8>>;

@@ -7,7 +7,8 @@ use backstory_event::{EventView, Seq, SessionName};
 use backstory_store::SessionHead;
 
 use crate::trial::{Trial, id, prompt};
-use crate::{EventSink, FollowReport, Forget, ForgetPlaces, Memory};
+use crate::upkeep::{Forget, ForgetPlaces};
+use crate::{EventSink, FollowReport, Memory};
 
 /// Texts of events by session; fails as often as it is told to.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! What people decide is kept, and what they wrote stays.
 
-use super::super::find_pattern;
+use super::super::catalogue::find_pattern;
 use super::*;
 use crate::error::Error;
 

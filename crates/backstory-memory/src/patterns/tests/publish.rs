@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::super::block::{CLOSE, OPEN};
-use super::super::{Entry, Published, Unpublished, publish, unpublish};
+use super::super::publish::{remove_block, write_block};
+use super::super::{Entry, Published, Unpublished};
 use super::*;
 
 const LIMIT: usize = 4096;
@@ -18,7 +19,7 @@ fn entry(id: &str, title: &str, advice: &str) -> Entry {
 }
 
 fn publish_into(path: &Path, entries: &[Entry]) -> crate::Result<Published> {
-    publish(path, &entries.iter().collect::<Vec<_>>(), LIMIT)
+    write_block(path, &entries.iter().collect::<Vec<_>>(), LIMIT)
 }
 
 /// Files without a block: beginnings, line endings and ends in all combinations, and some odd ones.
@@ -96,9 +97,9 @@ fn publishing_and_taking_back_gives_every_file_back() {
         assert!(publish_into(&path, &second).unwrap().changed);
         publish_into(&path, &first).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), with_block, "{shown:?}");
-        assert_eq!(unpublish(&path).unwrap(), Unpublished::Block);
+        assert_eq!(remove_block(&path).unwrap(), Unpublished::Block);
         assert_eq!(std::fs::read(&path).unwrap(), file, "{shown:?}");
-        assert_eq!(unpublish(&path).unwrap(), Unpublished::Nothing);
+        assert_eq!(remove_block(&path).unwrap(), Unpublished::Nothing);
     }
 }
 
@@ -129,7 +130,7 @@ fn a_block_that_people_placed_is_filled_where_it_is() {
                 .unwrap();
             assert!(inner.starts_with(OPEN) && inner.ends_with(CLOSE) && inner.contains("(p-1)"));
             assert!(!inner.contains("old text") && !inner.contains("edited\n"));
-            unpublish(&path).unwrap();
+            remove_block(&path).unwrap();
             let left = std::fs::read_to_string(&path).unwrap();
             let newline = if after.starts_with("\r\n") {
                 "\r\n"
@@ -161,7 +162,7 @@ fn damaged_markers_are_refused_and_nothing_is_written() {
     ] {
         std::fs::write(&path, &file).unwrap();
         let published = publish_into(&path, &[entry("p-1", "x", "")]).unwrap_err();
-        for error in [published, unpublish(&path).unwrap_err()] {
+        for error in [published, remove_block(&path).unwrap_err()] {
             let error = error.to_string();
             assert!(
                 error.contains("AGENTS.md") && error.contains(reason),
@@ -180,13 +181,13 @@ fn a_file_that_was_made_goes_again_unless_people_wrote_in_it() {
     let entries = [entry("p-1", "x", ""), entry("p-2", "y", "")];
     publish_into(&path, &entries[..1]).unwrap();
     publish_into(&path, &entries).unwrap();
-    assert_eq!(unpublish(&path).unwrap(), Unpublished::File);
+    assert_eq!(remove_block(&path).unwrap(), Unpublished::File);
     assert!(!path.exists());
-    assert_eq!(unpublish(&path).unwrap(), Unpublished::Nothing);
+    assert_eq!(remove_block(&path).unwrap(), Unpublished::Nothing);
     publish_into(&path, &entries).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, format!("{text}mine\n")).unwrap();
-    assert_eq!(unpublish(&path).unwrap(), Unpublished::Block);
+    assert_eq!(remove_block(&path).unwrap(), Unpublished::Block);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine\n");
     // With nothing to tell, no file is made, and an old block goes.
     std::fs::remove_file(&path).unwrap();
@@ -216,7 +217,7 @@ fn links_and_permissions_stay() {
     publish_into(&link, &[entry("p-1", "x", "")]).unwrap();
     assert!(link.is_symlink() && std::fs::read_to_string(&real).unwrap().contains("(p-1)"));
     assert_eq!(mode(&real), 0o640);
-    unpublish(&link).unwrap();
+    remove_block(&link).unwrap();
     assert!(link.is_symlink());
     assert_eq!(
         (
@@ -276,7 +277,7 @@ fn what_does_not_fit_is_counted() {
         (vec!["p-1".to_string(), "p-3".to_string()], 1)
     );
     assert!(std::fs::metadata(&path).unwrap().len() <= LIMIT as u64);
-    let error = publish(&path, &[&entries[0]], 100).unwrap_err();
+    let error = write_block(&path, &[&entries[0]], 100).unwrap_err();
     assert!(
         error.to_string().contains("no pattern fits into 100 bytes"),
         "{error}"
@@ -292,7 +293,7 @@ fn text_is_shown_and_opens_nothing() {
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().nth(4).unwrap(), expect);
         assert_eq!(text.lines().count(), 6, "{text}");
-        assert_eq!(unpublish(&path).unwrap(), Unpublished::File);
+        assert_eq!(remove_block(&path).unwrap(), Unpublished::File);
     };
     check(
         "Tests need a database",

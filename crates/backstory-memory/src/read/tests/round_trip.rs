@@ -6,7 +6,12 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::super::Turn;
 use super::{read_folder, write_samples};
+use crate::code::ChangeFilter;
+use crate::context::Context;
+use crate::observe::ObservationList;
+use crate::search::{SearchRecord, SearchRequest};
 use crate::trial::NOW;
 use crate::*;
 
@@ -28,7 +33,8 @@ fn answers_can_be_read_back() {
     assert!(rows.len() > 2);
     for row in rows {
         let session = memory.sessions().open(row.clone());
-        check(&WithDamage::new(session.record(NOW).unwrap(), &[]));
+        let record = session.record(NOW).unwrap();
+        check(&memory.upkeep().with_damage(record, None).unwrap());
         check(&session.digest().unwrap().record(&memory, NOW).unwrap());
         for event in session.events(EventRange::All).unwrap() {
             check(&event.unwrap());
@@ -46,7 +52,7 @@ fn answers_can_be_read_back() {
     }
     let query = Query::parse("test agent:codex -flaky");
     let found = memory.search().run(&query, &SearchOptions::default());
-    check(&SearchAnswer::new(&memory, &found.unwrap()));
+    check(&SearchRecord::new(&memory, &found.unwrap()));
     check(&query);
 }
 

@@ -82,6 +82,16 @@ pub struct ResumedForget {
 }
 
 impl ResumedForget {
+    /// Returns whether this forgot all that a selection means, which meant these sessions before.
+    pub fn covers(&self, which: Forget<'_>, before: &[SessionHead]) -> bool {
+        match which {
+            Forget::Session(prefix) => self.ids.iter().any(|id| id.starts_with(prefix)),
+            _ => before
+                .iter()
+                .any(|session| self.ids.contains(&session.session)),
+        }
+    }
+
     /// Places that may still have text of the sessions, for a sweep that finished this on the way. `unclean` is whether that sweep
     /// could not clean up the store in `home` either.
     pub(crate) fn into_problems(self, home: &Path, unclean: bool) -> Vec<Problem> {

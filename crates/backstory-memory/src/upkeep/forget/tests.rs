@@ -47,7 +47,7 @@ fn found(trial: &Trial, text: &str) -> Vec<String> {
         Ok(())
     };
     trial.memory.store.stored_bytes(in_block).unwrap();
-    let filter = crate::CodeRowFilter::default();
+    let filter = crate::code::CodeRowFilter::default();
     let functions = trial.memory.code().function_map(&filter).unwrap();
     let calls = trial.memory.code().call_rows(&filter).unwrap();
     if finder
@@ -318,14 +318,14 @@ fn what_was_about_to_be_forgotten_is_forgotten_by_the_next_sweep() {
     let candidates = trial
         .memory
         .patterns()
-        .list(&crate::PatternFilter::default())
+        .list(&crate::patterns::PatternFilter::default())
         .unwrap();
-    let mut decided = crate::Catalogue::load(&catalogue).unwrap();
+    let mut decided = crate::patterns::Catalogue::load(&catalogue).unwrap();
     decided
         .decide(
             &candidates[0].id,
             Some(&candidates[0]),
-            crate::Status::Approved,
+            crate::patterns::Status::Approved,
             NOW,
         )
         .unwrap();
@@ -354,7 +354,10 @@ fn what_was_about_to_be_forgotten_is_forgotten_by_the_next_sweep() {
     assert_eq!(found(&trial, MARKER), [""; 0]);
     assert_eq!(found(&trial, &id(2)), [""; 0]);
     assert_eq!(
-        crate::Catalogue::load(&catalogue).unwrap().entries().len(),
+        crate::patterns::Catalogue::load(&catalogue)
+            .unwrap()
+            .entries()
+            .len(),
         1
     );
     // An intent whose sessions are gone is void.

@@ -1,28 +1,31 @@
 //! `calls`.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use backstory_event::TimeMs;
-use backstory_memory::{
-    CallEdge, CallList, Damage, Memory, RunCall, SourceOutline, call_graph, repository_around,
-    scan_file,
+use backstory_memory::Memory;
+use backstory_memory::code::{
+    CallEdge, CallGraph, CallList, RunCall, SourceOutline, repository_around, scan_file,
 };
+use backstory_memory::upkeep::WithDamage;
 
 use super::stored::{memory_of, project_folder, stored_files, tell_snapshots};
 use super::{known_languages, memory_if_any, scanned, shown, state_moment};
 use crate::cli::CallsArgs;
-use crate::commands::damage::{print_answer, report_damage};
+use crate::commands::damage::report_damage;
 use crate::error::{Error, ErrorKind};
-use crate::output::{BOLD, DIM, GREEN, YELLOW, one_line, stdout, warn};
+use crate::output::{BOLD, DIM, GREEN, YELLOW, one_line, print_json, stdout, warn};
 use crate::setting::Setting;
 
 /// Files whose calls are asked for.
 struct Searched {
     files: Vec<SourceOutline>,
-    /// The memory that was asked for them, with what was found damaged there.
-    memory: Option<(Memory, Vec<Damage>)>,
+    /// The memory that was asked for them.
+    memory: Option<Memory>,
+    /// What was found damaged there.
+    damage: WithDamage<()>,
     /// Stack traces after this time do not count.
     until: Option<TimeMs>,
     /// Why there are no files.
@@ -50,7 +53,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &CallsArgs) -> Resu
     };
     let runs = seen_calls(setting, place.unwrap_or(&folder), searched.until);
     if searched.show(&runs, arguments)? {
-        return searched.report();
+        return report_damage(&searched.damage);
     }
     if place.is_none() && searched.memory.is_none() {
         // It may be in a file that is not on this disk.
@@ -58,13 +61,13 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &CallsArgs) -> Resu
         if let Some(stored) = stored
             && stored.show(&runs, arguments)?
         {
-            return stored.report();
+            return report_damage(&stored.damage);
         }
     }
     if arguments.json {
-        print_answer(CallList::default(), searched.damage())?;
+        print_json(&searched.damage.map(|()| CallList::default()))?;
     }
-    searched.report()?;
+    report_damage(&searched.damage)?;
     let nothing = nothing(arguments, &searched.files);
     Err(searched.missing.unwrap_or(nothing))
 }
@@ -74,50 +77,31 @@ impl Searched {
         Searched {
             files,
             memory: None,
+            damage: WithDamage::default(),
             until: None,
             missing: None,
         }
     }
 
-    fn damage(&self) -> &[Damage] {
-        self.memory.as_ref().map_or(&[], |(_, damage)| damage)
-    }
-
-    fn report(&self) -> Result<(), Error> {
-        match &self.memory {
-            Some((memory, damage)) => report_damage(memory, damage),
-            None => Ok(()),
-        }
-    }
-
     /// Shows the calls that are asked for; false if there are none.
     fn show(&self, runs: &[RunCall], arguments: &CallsArgs) -> Result<bool, Error> {
-        let graph = call_graph(&self.files, runs);
-        let found = match &arguments.name {
-            None => graph.edges.iter().collect(),
-            Some(name) => {
-                let mut found = Vec::new();
-                if !arguments.callees {
-                    found.extend(graph.callers(name, arguments.depth));
-                }
-                if !arguments.callers {
-                    found.extend(graph.callees(name, arguments.depth));
-                }
-                let mut seen = HashSet::new();
-                found.retain(|edge| seen.insert(std::ptr::from_ref(edge.call)));
-                found
-            }
-        };
+        let graph = CallGraph::new(&self.files, runs);
+        let found = graph.calls_around(
+            arguments.name.as_deref(),
+            !arguments.callees,
+            !arguments.callers,
+            arguments.depth,
+        );
         if found.is_empty() {
             return Ok(false);
         }
         if arguments.json {
-            print_answer(CallList::new(&self.files, &found, shown), self.damage())?;
+            let list = CallList::new(&self.files, &found, shown);
+            print_json(&self.damage.map(|()| list))?;
         } else {
             let shown: BTreeSet<usize> = found.iter().map(|edge| edge.file).collect();
-            let memory = self.memory.as_ref().map(|(memory, _)| memory);
             let files = shown.iter().filter_map(|file| self.files.get(*file));
-            tell_snapshots(memory, files);
+            tell_snapshots(self.memory.as_ref(), files);
             print_text(&self.files, &found)?;
         }
         Ok(true)
@@ -130,14 +114,15 @@ fn stored_calls(setting: &Setting, arguments: &CallsArgs, path: &Path) -> Result
     let until = arguments.at.as_deref();
     let until = until.map(|at| state_moment(&memory, at)).transpose()?;
     let stored = stored_files(&memory, path, until, None);
-    let damage = memory.upkeep().take_damage();
+    let damage = memory.upkeep().with_damage((), None)?;
     let (files, missing) = match stored {
         Ok(stored) => (stored.files, None),
         Err(missing) => (Vec::new(), Some(missing)),
     };
     Ok(Searched {
         files,
-        memory: Some((memory, damage)),
+        memory: Some(memory),
+        damage,
         until,
         missing,
     })

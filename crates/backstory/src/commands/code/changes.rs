@@ -2,14 +2,16 @@
 
 use std::io::Write;
 
-use backstory_memory::{AnswerRows, ChangeFilter, ChangeList, Memory, SymbolKind, TurnChanges};
+use backstory_memory::Memory;
+use backstory_memory::code::SymbolKind;
+use backstory_memory::code::{ChangeFilter, ChangeList, TurnChanges};
 
 use super::{moment, sign};
 use crate::cli::ChangesArgs;
-use crate::commands::damage::{find_damage, print_answer, report_damage};
+use crate::commands::damage::report_damage;
 use crate::error::{Error, ErrorKind};
 use crate::naming::{cite_turn, short_prompt};
-use crate::output::{BOLD, DIM, GREEN, local_time, one_line, stdout};
+use crate::output::{BOLD, DIM, GREEN, local_time, one_line, print_json, stdout};
 use crate::setting::Setting;
 
 pub(in crate::commands) fn run(setting: &Setting, arguments: &ChangesArgs) -> Result<(), Error> {
@@ -28,16 +30,12 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ChangesArgs) -> Re
         path: arguments.file.clone(),
         limit: arguments.limit,
     })?;
-    let damage = match session {
-        Some(session) => find_damage(&memory, &AnswerRows::SessionList(&[session]))?,
-        None => memory.upkeep().take_damage(),
-    };
     if arguments.json {
-        print_answer(ChangeList::new(&turns), &damage)?;
+        print_json(&turns.map(|turns| ChangeList::new(turns)))?;
     } else {
         print_text(&memory, &turns)?;
     }
-    report_damage(&memory, &damage)?;
+    report_damage(&turns)?;
     if turns.is_empty() {
         return Err(match arguments.json {
             true => Error::silent(),

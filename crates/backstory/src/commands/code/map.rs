@@ -3,16 +3,17 @@
 use std::io::Write;
 use std::path::Path;
 
-use backstory_memory::{
-    Damage, FileState, Memory, Outline, OutlineList, SourceOutline, Symbol, scan_file,
-};
+use backstory_memory::Memory;
+use backstory_memory::code::{FileState, OutlineList, SourceOutline, scan_file};
+use backstory_memory::code::{Outline, Symbol};
+use backstory_memory::upkeep::WithDamage;
 
 use super::stored::{memory_of, project_folder, stored_files, tell_snapshots};
 use super::{known_languages, moment, scanned, shown, state_moment};
 use crate::cli::MapArgs;
-use crate::commands::damage::{print_answer, report_damage};
+use crate::commands::damage::report_damage;
 use crate::error::{Error, ErrorKind};
-use crate::output::{BOLD, DIM, harmless, stdout, warn};
+use crate::output::{BOLD, DIM, harmless, print_json, stdout, warn};
 use crate::setting::Setting;
 
 /// So much of each file of a folder is shown, about 150 tokens.
@@ -26,7 +27,7 @@ struct Mapped {
     states: Vec<FileState>,
     is_folder: bool,
     /// The memory that was asked, with what was found damaged there.
-    memory: Option<(Memory, Vec<Damage>)>,
+    memory: Option<(Memory, WithDamage<()>)>,
 }
 
 pub(in crate::commands) fn run(setting: &Setting, arguments: &MapArgs) -> Result<(), Error> {
@@ -44,9 +45,10 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &MapArgs) -> Result
         is_folder,
         memory,
     } = mapped;
-    let damage = memory.as_ref().map_or(&[][..], |(_, damage)| damage);
+    let sound = WithDamage::default();
+    let damage = memory.as_ref().map_or(&sound, |(_, damage)| damage);
     if arguments.json {
-        print_answer(OutlineList::new(&files, &states, shown), damage)?;
+        print_json(&damage.map(|()| OutlineList::new(&files, &states, shown)))?;
     } else {
         tell_snapshots(memory.as_ref().map(|(memory, _)| memory), &files);
     }
@@ -71,12 +73,8 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &MapArgs) -> Result
         let message = format!("nothing is defined in {}", path.display());
         return Err(Error::new(ErrorKind::NotFound, message));
     }
-    let report = || match &memory {
-        Some((memory, damage)) => report_damage(memory, damage),
-        None => Ok(()),
-    };
     if arguments.json {
-        return report();
+        return report_damage(damage);
     }
     let mut out = stdout();
     for (file, outline, state) in outlines {
@@ -102,7 +100,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &MapArgs) -> Result
         }
     }
     out.flush()?;
-    report()
+    report_damage(damage)
 }
 
 /// Files as they are on disk.
@@ -122,7 +120,7 @@ fn disk_map(setting: &Setting, arguments: &MapArgs, path: &Path) -> Result<Mappe
             false => format!("{} is in no language that is known here", path.display()),
         };
         if arguments.json && is_folder {
-            print_answer(OutlineList::default(), &[])?;
+            print_json(&WithDamage::<OutlineList<'_>>::default())?;
         }
         return Err(Error::new(ErrorKind::NotFound, message).hint(known_languages()));
     }
@@ -149,12 +147,12 @@ fn stored_map(setting: &Setting, arguments: &MapArgs, path: &Path) -> Result<Map
     let since = arguments.since.as_deref();
     let since = since.map(|since| moment(&memory, since)).transpose()?;
     let stored = stored_files(&memory, path, until, since);
-    let damage = memory.upkeep().take_damage();
-    if !damage.is_empty() && stored.is_err() {
+    let damage = memory.upkeep().with_damage((), None)?;
+    if !damage.damage.is_empty() && stored.is_err() {
         if arguments.json {
-            print_answer(OutlineList::default(), &damage)?;
+            print_json(&damage.map(|()| OutlineList::default()))?;
         }
-        report_damage(&memory, &damage)?;
+        report_damage(&damage)?;
     }
     let stored = stored?;
     Ok(Mapped {

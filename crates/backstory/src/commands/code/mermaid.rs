@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 
-use backstory_memory::{CallGraph, FileState, SourceOutline, SymbolPlace};
+use backstory_memory::code::{CallGraph, FileState, SourceOutline, SymbolPlace};
 
 use super::shown;
 

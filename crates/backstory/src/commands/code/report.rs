@@ -2,15 +2,16 @@
 
 use std::io::Write;
 
-use backstory_memory::{
-    CallStatistics, ChangeStatistics, FileState, SymbolChangeKind, call_graph, repository_around,
+use backstory_memory::code::SymbolChangeKind;
+use backstory_memory::code::{
+    CallGraph, CallStatistics, ChangeStatistics, FileState, repository_around,
 };
 
 use super::{known_languages, memory_if_any, mermaid::mermaid, moment, scanned, shown};
 use crate::cli::ReportArgs;
-use crate::commands::damage::{print_answer, report_damage};
+use crate::commands::damage::report_damage;
 use crate::error::{Error, ErrorKind};
-use crate::output::{BOLD, DIM, counted, grouped, local_time, one_line, stdout};
+use crate::output::{BOLD, DIM, counted, grouped, local_time, one_line, print_json, stdout};
 use crate::setting::Setting;
 
 pub(in crate::commands) fn run(setting: &Setting, arguments: &ReportArgs) -> Result<(), Error> {
@@ -23,7 +24,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ReportArgs) -> Res
         Some(memory) => memory.code().run_calls(root)?,
         None => Vec::new(),
     };
-    let graph = call_graph(&files, &runs);
+    let graph = CallGraph::new(&files, &runs);
     if arguments.mermaid {
         let states = match &memory {
             Some(memory) => memory
@@ -46,10 +47,9 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ReportArgs) -> Res
     };
     let since = moment(&memory, &arguments.since)?;
     let report = memory.code().report(root, &files, &graph, since)?;
-    let damage = memory.upkeep().take_damage();
     if arguments.json {
-        print_answer(&report, &damage)?;
-        return report_damage(&memory, &damage);
+        print_json(&report)?;
+        return report_damage(&report);
     }
     let mut out = stdout();
     writeln!(
@@ -78,7 +78,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ReportArgs) -> Res
     )?;
     print_changes(&mut out, &report.changes)?;
     out.flush()?;
-    report_damage(&memory, &damage)
+    report_damage(&report)
 }
 
 fn print_calls(out: &mut impl Write, calls: &CallStatistics) -> Result<(), Error> {

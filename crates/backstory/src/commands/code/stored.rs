@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use backstory_event::TimeMs;
-use backstory_memory::{Memory, SnapshotSource, SourceOutline, StoredFiles};
+use backstory_memory::Memory;
+use backstory_memory::code::{SnapshotSource, SourceOutline, StoredFiles};
 
 use super::shown;
 use crate::error::{Error, ErrorKind};

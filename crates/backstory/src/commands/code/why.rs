@@ -2,13 +2,15 @@
 
 use std::io::Write;
 
-use backstory_memory::{Memory, SymbolHistories, SymbolKind, SymbolLife};
+use backstory_memory::Memory;
+use backstory_memory::code::SymbolKind;
+use backstory_memory::code::{SymbolHistories, SymbolLife};
 
 use crate::cli::WhyArgs;
-use crate::commands::damage::{print_answer, report_damage};
+use crate::commands::damage::report_damage;
 use crate::error::{Error, ErrorKind};
 use crate::naming::{cite_turn, short_prompt};
-use crate::output::{BOLD, DIM, GREEN, local_time, one_line, stdout};
+use crate::output::{BOLD, DIM, GREEN, local_time, one_line, print_json, stdout};
 use crate::setting::Setting;
 
 pub(in crate::commands) fn run(setting: &Setting, arguments: &WhyArgs) -> Result<(), Error> {
@@ -16,13 +18,12 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &WhyArgs) -> Result
     let lives = memory
         .code()
         .history(&arguments.name, arguments.file.as_deref())?;
-    let damage = memory.upkeep().take_damage();
     if arguments.json {
-        print_answer(SymbolHistories { symbols: &lives }, &damage)?;
+        print_json(&lives.map(|lives| SymbolHistories { symbols: lives }))?;
     } else {
         print_text(&memory, &lives)?;
     }
-    report_damage(&memory, &damage)?;
+    report_damage(&lives)?;
     if lives.is_empty() {
         let message = format!("no agent is known to have changed {}", arguments.name);
         return Err(match arguments.json {

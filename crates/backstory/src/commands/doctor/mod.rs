@@ -1,281 +1,102 @@
 //! `doctor`.
 
 mod capture;
+mod finding;
 
 use std::io::Write;
 
-use backstory_memory::trusted::check_store_folder;
-use backstory_memory::{
-    Catalogue, DamagedPiece, EmbeddingState, Health, IndexHealth, LogDeletion, Memory, Retention,
-    SessionFilter, SkippedRow, Sources, UnreadLog, Verification, file_of_log, log_deletions,
-    retention,
-};
+use backstory_memory::examine::{Examination, ExamineOptions};
+use backstory_memory::models::EmbeddingState;
+use backstory_memory::upkeep::LogDeletion;
+use backstory_memory::upkeep::SkippedRow;
+use backstory_memory::{Sources, file_of_log};
 use serde_json::{Value, json};
 
-use self::capture::Capturing;
+use self::capture::{WorkerProcess, capture_json, print_capture};
+use self::finding::sentence;
 use crate::cli::DoctorArgs;
-use crate::error::{Error, ErrorKind, RENEW_KEYS};
+use crate::error::{Error, ErrorKind};
 use crate::output::{
-    BOLD, DIM, GREEN, RED, YELLOW, counted, grouped, local_time, one_line, print_json, rfc3339,
-    short_bytes, stdout,
+    BOLD, DIM, GREEN, RED, YELLOW, counted, grouped, one_line, print_json, rfc3339, short_bytes,
+    stdout,
 };
 use crate::setting::{Setting, now};
 use crate::shell;
 
-/// When so few days are left before a log that is not kept is deleted, something is wrong.
-const URGENT_DAYS: i64 = 3;
-
-/// The remedy for damage that no log can repair.
-const RESTORE: &str = "restore backstory.db from a backup";
-
-/// What to do about a database that is not one any more.
-const REBUILD: &str = "copy the folder of the store first, then restore backstory.db from a backup, or move it away and run \
-     `backstory sweep`, which imports the logs that agents still have; sessions whose logs the agent deleted exist only here";
-
 pub(super) fn run(setting: &Setting, arguments: &DoctorArgs) -> Result<(), Error> {
-    let examination = Examination::make(setting, arguments);
+    let report = DoctorReport::new(setting, arguments);
     if arguments.json {
-        print_json(&examination.json())?;
+        print_json(&report.json())?;
     } else {
-        examination.print()?;
+        report.print()?;
     }
-    if examination.wrong.is_empty() {
+    if report.wrong.is_empty() {
         Ok(())
     } else {
         Err(Error::new(ErrorKind::Silent, ""))
     }
 }
 
-struct Examination<'a> {
+/// The examination in words.
+struct DoctorReport<'a> {
     setting: &'a Setting,
     sources: Sources,
-    retention: Retention,
-    /// Agents that delete their logs.
-    deletions: Vec<LogDeletion>,
-    health: Option<Health>,
+    found: Examination,
+    /// Agents that delete logs which are not kept yet, and the days that are left for the first.
+    pending_deletions: Vec<(LogDeletion, i64)>,
+    worker: Option<WorkerProcess>,
     /// Why the store cannot be read.
     store_problem: Option<String>,
-    index: Option<IndexHealth>,
-    model: Option<(String, EmbeddingState)>,
-    disk_bytes: u64,
-    skipped: Vec<SkippedRow>,
-    unread: Vec<UnreadLog>,
-    capturing: Capturing,
-    verification: Option<Verification>,
     wrong: Vec<String>,
 }
 
-impl<'a> Examination<'a> {
-    fn make(setting: &'a Setting, arguments: &DoctorArgs) -> Self {
+impl<'a> DoctorReport<'a> {
+    fn new(setting: &'a Setting, arguments: &DoctorArgs) -> Self {
         let sources = setting.import_options(&[], None).sources;
-        let mut found = Examination {
+        let program = shell::own_path().map(|program| shell::quoted(&program));
+        let mut found = Examination::of_store(
+            &setting.store,
+            &ExamineOptions {
+                sources: &sources,
+                places: &setting.places(),
+                program: program.as_deref().unwrap_or_default(),
+                spool: &setting.spool(),
+                catalogue: &setting.catalogue(),
+                model: setting.config.model.as_deref(),
+                deep: arguments.deep,
+                limit: arguments.limit,
+                now: now(),
+            },
+        );
+        let pending_deletions = found.pending_deletions().collect();
+        let mut store_problem = None;
+        let mut wrong = Vec::new();
+        for finding in std::mem::take(&mut found.findings) {
+            let is_of_store = finding.is_of_store();
+            wrong.push(sentence(setting, finding));
+            if is_of_store {
+                store_problem = wrong.last().cloned();
+            }
+        }
+        let worker = capture::worker(setting).unwrap_or_else(|error| {
+            wrong.push(error.with_hints());
+            None
+        });
+        wrong.extend(program.err().map(|error| error.with_hints()));
+        DoctorReport {
             setting,
             sources,
-            retention: Retention::default(),
-            deletions: log_deletions(&setting.places()),
-            health: None,
-            store_problem: None,
-            index: None,
-            model: None,
-            disk_bytes: 0,
-            skipped: Vec::new(),
-            unread: Vec::new(),
-            capturing: Capturing::default(),
-            verification: None,
-            wrong: Vec::new(),
-        };
-        if let Err(error) = found.examine(arguments) {
-            found.wrong.push(error.with_hints());
-        }
-        found
-    }
-
-    fn examine(&mut self, arguments: &DoctorArgs) -> Result<(), Error> {
-        let memory = match Memory::open_existing(&self.setting.store) {
-            Ok(memory) => {
-                if memory.is_none() && has_lost_tables(self.setting) {
-                    let database = self.setting.store.join("backstory.db");
-                    self.report_store_problem(format!(
-                        "{} has no tables, but the index was made from it: its journal backstory.db-wal was removed or emptied; {REBUILD}",
-                        database.display()
-                    ));
-                }
-                memory
-            }
-            Err(error) => {
-                let read = "nothing of it can be read";
-                self.report_store_problem(store_problem(self.setting, error, read));
-                None
-            }
-        };
-        if let Some(memory) = &memory
-            && let Err(error) = self.examine_store(memory, arguments)
-        {
-            let read = match memory.sessions().list(&SessionFilter::default()) {
-                Ok(sessions) => format!(
-                    "{} can still be listed with `backstory sessions`",
-                    counted(sessions.len() as u64, "session")
-                ),
-                Err(_) => "nothing of it can be read".to_string(),
-            };
-            self.report_store_problem(store_problem(self.setting, error, &read));
-        }
-        let store = self.setting.store.display();
-        if let Err(reason) = check_store_folder(&self.setting.store)
-            && self.store_problem.is_none()
-        {
-            self.wrong.push(format!(
-                "{store} is not private, so that nothing can be written to it: {reason}"
-            ));
-        }
-        self.examine_catalogue();
-        self.capturing = Capturing::look(
-            self.setting,
-            memory.as_ref().filter(|_| self.store_problem.is_none()),
-            &mut self.wrong,
-        )?;
-        let memory = memory.as_ref().filter(|_| self.store_problem.is_none());
-        self.retention = retention(memory, &self.setting.store, &self.sources)?;
-        for log in &self.unread {
-            self.wrong.push(unread_line(log));
-        }
-        for problem in &self.retention.problems {
-            if self.unread.iter().any(|log| log.path == problem.path) {
-                continue;
-            }
-            self.wrong.push(format!(
-                "cannot look at {}: {}",
-                problem.path.display(),
-                problem.reason
-            ));
-        }
-        let deletions = self.urgent_deletions();
-        let urgent = deletions.filter(|(_, days)| *days <= URGENT_DAYS);
-        let urgent: Vec<String> = urgent
-            .map(|(deletion, days)| {
-                let (title, days) = (deletion.agent.title, days.max(0).unsigned_abs());
-                let days = counted(days, "day");
-                format!("{title} deletes a log that is not kept yet in {days}: sweep now")
-            })
-            .collect();
-        self.wrong.extend(urgent);
-        Ok(())
-    }
-
-    /// Agents that delete logs which are not kept yet, and in how many days the first.
-    fn urgent_deletions(&self) -> impl Iterator<Item = (&LogDeletion, i64)> {
-        let deletions = self.deletions.iter();
-        let deletions = deletions.filter(|_| self.store_problem.is_none());
-        deletions.filter_map(|deletion| Some((deletion, self.days_left(deletion)?)))
-    }
-
-    /// Number of days before the oldest log that is not kept is deleted.
-    fn days_left(&self, deletion: &LogDeletion) -> Option<i64> {
-        let mut agents = self.retention.agents.iter();
-        let of_agent = agents.find(|found| found.agent == deletion.agent.name)?;
-        let oldest = of_agent.oldest_unkept_at?;
-        Some(deletion.days_left(oldest, now()))
-    }
-
-    fn report_store_problem(&mut self, problem: String) {
-        self.wrong.push(problem.clone());
-        self.store_problem = Some(problem);
-    }
-
-    /// Looks at what is in the store.
-    fn examine_store(
-        &mut self,
-        memory: &Memory,
-        arguments: &DoctorArgs,
-    ) -> Result<(), backstory_memory::Error> {
-        let health = if arguments.deep {
-            memory.upkeep().thorough_health()?
-        } else {
-            memory.upkeep().health()?
-        };
-        self.verify(memory, arguments.deep)?;
-        self.wrong.extend(
-            health
-                .damage
-                .iter()
-                .map(|damage| format!("the database is damaged: {damage}")),
-        );
-        if !health.damage.is_empty() {
-            let database = self.setting.store.join("backstory.db");
-            let sessions = counted(health.sessions, "session");
-            self.wrong.push(format!(
-                "{} is damaged as said above; {sessions} can still be listed; {REBUILD}",
-                database.display()
-            ));
-        }
-        self.wrong.extend(
-            health
-                .orphans
-                .iter()
-                .map(|(kind, count)| format!("{kind}: {}; {RESTORE}", grouped(*count))),
-        );
-        self.health = Some(health);
-        let index = memory.search().index_health()?;
-        if let Some(damage) = &index.damage {
-            self.wrong
-                .push(format!("{damage}; the next sweep makes it anew"));
-        }
-        self.index = Some(index);
-        if let Some(model) = &self.setting.config.model {
-            if !memory.models().list().iter().any(|(name, _)| name == model) {
-                self.wrong
-                    .push(format!("the model {model} is in use but not here"));
-            }
-            self.model = Some((model.clone(), memory.models().embedding_state(model)?));
-        }
-        self.disk_bytes = memory.upkeep().disk_bytes();
-        self.unread = memory.upkeep().unread_logs()?;
-        self.skipped = memory.upkeep().skipped(arguments.limit)?;
-        Ok(())
-    }
-
-    /// Names files of the pattern catalogue that other commands refuse.
-    fn examine_catalogue(&mut self) {
-        let folder = self.setting.catalogue();
-        let problems = match Catalogue::load(&folder) {
-            Ok(catalogue) => catalogue.problems().to_vec(),
-            Err(error) => return self.wrong.push(error.to_string()),
-        };
-        for problem in problems {
-            let path = problem.path.display().to_string();
-            let remedy = file_remedy(&problem.reason, &path, "mend or remove the file");
-            self.wrong.push(format!(
-                "{path} of the pattern catalogue is not read: {}; {remedy}",
-                problem.reason
-            ));
+            found,
+            pending_deletions,
+            worker,
+            store_problem,
+            wrong,
         }
     }
 
-    /// Verifies checksums; damage is noted for the next sweep.
-    fn verify(&mut self, memory: &Memory, deep: bool) -> Result<(), backstory_memory::Error> {
-        let verification = memory.upkeep().verify_store(deep)?;
-        memory.upkeep().note_damage(&verification.damage);
-        for damage in &verification.damage {
-            let remedy = if memory.upkeep().can_be_read_again(damage) {
-                "the next `backstory sweep` reads it again from the agent's log"
-            } else if damage.is_of_forgetting() {
-                RENEW_KEYS
-            } else if matches!(damage.piece, DamagedPiece::Setting(_)) {
-                "the next `backstory sweep` makes it anew"
-            } else {
-                RESTORE
-            };
-            self.wrong.push(format!("{damage}; {remedy}"));
-        }
-        if deep
-            && let Some(model) = &self.setting.config.model
-            && let Err(error) = memory.models().verify_vectors(model)
-        {
-            self.wrong
-                .push(format!("{error}; `backstory embed` makes them anew"));
-        }
-        self.verification = Some(verification);
-        Ok(())
+    /// The model in use and the state of its vectors.
+    fn model(&self) -> Option<(&str, EmbeddingState)> {
+        Some((self.setting.config.model.as_deref()?, self.found.vectors?))
     }
 
     fn json(&self) -> Value {
@@ -283,22 +104,22 @@ impl<'a> Examination<'a> {
             self.sources.roots.iter().map(
                 |(agent, root)| json!({"agent": agent, "path": root, "exists": root.exists()}),
             );
-        let deletions = self.deletions.iter().map(|deletion| {
-            json!({"agent": deletion.agent.name, "days": deletion.days, "days_left": self.days_left(deletion)})
+        let deletions = self.found.deletions.iter().map(|(deletion, days_left)| {
+            json!({"agent": deletion.agent.name, "days": deletion.days, "days_left": days_left})
         });
-        let skipped = self.skipped.iter().map(|row| {
+        let skipped = self.found.skipped.iter().map(|row| {
             let reason = without_position(&row.reason).to_string();
             SkippedRow {
                 reason,
                 ..row.clone()
             }
         });
-        let unread = self.unread.iter().map(
+        let unread = self.found.unread.iter().map(
             |log| json!({"path": log.path, "reason": log.reason, "since": rfc3339(Some(log.since))}),
         );
-        let health = self.health.as_ref().map(|health| {
+        let health = self.found.health.as_ref().map(|health| {
             let mut health = json!(health);
-            health["disk_bytes"] = self.disk_bytes.into();
+            health["disk_bytes"] = self.found.disk_bytes.into();
             health
         });
         let mut answer = json!({
@@ -306,22 +127,22 @@ impl<'a> Examination<'a> {
             "wrong": self.wrong,
             "config": self.setting.config_path,
             "store": { "path": self.setting.store, "health": health, "problem": self.store_problem },
-            "checksums": self.verification,
-            "index": self.index,
-            "model": self.model.as_ref().map(|(name, state)| {
+            "checksums": self.found.verification,
+            "index": self.found.index,
+            "model": self.model().map(|(name, state)| {
                 json!({"name": name, "embedded": state.embedded, "pending": state.pending()})
             }),
             "roots": roots.collect::<Vec<_>>(),
-            "agents": self.retention.agents,
-            "unkept": self.retention.unkept,
-            "days_left": self.urgent_deletions().map(|(_, days)| days).min(),
+            "agents": self.found.kept_logs.agents,
+            "unkept": self.found.kept_logs.unkept,
+            "days_left": self.pending_deletions.iter().map(|(_, days)| days).min(),
             "deletions": deletions.collect::<Vec<_>>(),
             "skipped": skipped.collect::<Vec<_>>(),
             "unread": unread.collect::<Vec<_>>(),
-            "capture": self.capturing.json(),
+            "capture": capture_json(&self.found, self.worker.as_ref()),
         });
         // Older versions knew of one agent that deletes logs, and called its days so.
-        for deletion in &self.deletions {
+        for (deletion, _) in &self.found.deletions {
             let agent = deletion.agent;
             let short = agent.aliases.first().unwrap_or(&agent.name);
             answer[format!("{short}_cleanup_days")] = json!(deletion.days);
@@ -333,7 +154,7 @@ impl<'a> Examination<'a> {
     fn print_skipped(&self, out: &mut impl Write) -> Result<(), Error> {
         let is_there = |row: &&SkippedRow| file_of_log(&row.path).is_some();
         let (there, gone): (Vec<&SkippedRow>, Vec<&SkippedRow>) =
-            self.skipped.iter().partition(is_there);
+            self.found.skipped.iter().partition(is_there);
         for row in there {
             let reason = one_line(without_position(&row.reason));
             writeln!(out, "    {}:{}: {reason}", one_line(&row.path), row.line)?;
@@ -353,7 +174,7 @@ impl<'a> Examination<'a> {
             let there = if root.exists() { "" } else { " (not there)" };
             writeln!(out, "  {agent:<12} {}{DIM}{there}{DIM:#}", root.display())?;
         }
-        for found in &self.retention.agents {
+        for found in &self.found.kept_logs.agents {
             let files = counted(found.files, "file");
             let mut line = format!("{files}, {}", short_bytes(found.bytes));
             if self.store_problem.is_none() {
@@ -376,9 +197,8 @@ impl<'a> Examination<'a> {
             }
             writeln!(out, "  {:<12} {line}", found.agent)?;
         }
-        let mut deletions = self.urgent_deletions().peekable();
-        if deletions.peek().is_some() {
-            let count = self.retention.unkept.len() as u64;
+        if !self.pending_deletions.is_empty() {
+            let count = self.found.kept_logs.unkept.len() as u64;
             let verb = if count == 1 { "has" } else { "have" };
             let unkept = counted(count, "file");
             writeln!(
@@ -386,14 +206,14 @@ impl<'a> Examination<'a> {
                 "  {YELLOW}{unkept} {verb} something that is not stored yet{YELLOW:#}; `backstory sweep` imports it"
             )?;
         }
-        for (deletion, days) in deletions {
-            let verb = if days == 1 { "is" } else { "are" };
+        for (deletion, days) in &self.pending_deletions {
+            let verb = if *days == 1 { "is" } else { "are" };
             writeln!(
                 out,
                 "  {} deletes logs after {}: {} {verb} left for the oldest one",
                 deletion.agent.title,
                 counted(deletion.days, "day"),
-                counted(days.max(0).unsigned_abs(), "day"),
+                counted((*days).max(0).unsigned_abs(), "day"),
             )?;
         }
         writeln!(
@@ -401,7 +221,7 @@ impl<'a> Examination<'a> {
             "{BOLD}Store{BOLD:#}\n  {}",
             self.setting.store.display()
         )?;
-        match (&self.health, &self.store_problem) {
+        match (&self.found.health, &self.store_problem) {
             (_, Some(_)) => writeln!(out, "  {RED}cannot be read{RED:#}; see below")?,
             (None, None) => writeln!(out, "  not there yet; `backstory sweep` makes it")?,
             (Some(health), None) => {
@@ -412,9 +232,9 @@ impl<'a> Examination<'a> {
                     counted(health.events, "event"),
                     counted(health.source_files, "file"),
                     short_bytes(health.stored_bytes),
-                    short_bytes(self.disk_bytes),
+                    short_bytes(self.found.disk_bytes),
                 )?;
-                let unread = match self.unread.len() {
+                let unread = match self.found.unread.len() {
                     0 => String::new(),
                     1 => ", and 1 log was not read, or only in part".to_string(),
                     many => format!(", and {many} logs were not read, or only in part"),
@@ -424,11 +244,11 @@ impl<'a> Examination<'a> {
                 self.print_skipped(&mut out)?;
             }
         }
-        if let Some(found) = &self.verification {
+        if let Some(found) = &self.found.verification {
             let verified = counted(found.verified, "checksum");
             writeln!(out, "  {verified} verified")?;
         }
-        if let Some(index) = &self.index {
+        if let Some(index) = &self.found.index {
             writeln!(
                 out,
                 "  index of {}, {} searched beside it",
@@ -436,17 +256,18 @@ impl<'a> Examination<'a> {
                 counted(index.fresh, "event")
             )?;
         }
-        if let Some((name, state)) = &self.model {
+        if let Some((name, state)) = self.model() {
             let pending = counted(state.pending(), "event");
             writeln!(out, "  model {name}, {pending} without vectors")?;
         }
-        self.capturing.print(&mut out)?;
+        print_capture(&mut out, &self.found, self.worker.as_ref())?;
         writeln!(
             out,
             "{BOLD}Configuration{BOLD:#}\n  {}",
             self.setting.config_path.display()
         )?;
         let unchecked = self
+            .found
             .verification
             .as_ref()
             .map_or(0, |found| found.unchecked);
@@ -464,65 +285,6 @@ impl<'a> Examination<'a> {
         }
         out.flush()?;
         Ok(())
-    }
-}
-
-fn unread_line(log: &UnreadLog) -> String {
-    let path = log.path.display().to_string();
-    format!(
-        "not read, or only in part, since {}: {}: {}",
-        local_time(Some(log.since)),
-        one_line(&path),
-        one_line(&log.reason)
-    )
-}
-
-/// Returns what is wrong with a store that cannot be read, what of it can be, and what to do.
-fn store_problem(setting: &Setting, error: backstory_memory::Error, read: &str) -> String {
-    use backstory_memory::StoreError;
-    let database = setting.store.join("backstory.db");
-    let backstory_memory::Error::Store(refused) = &error else {
-        return Error::from(error).with_hints();
-    };
-    match refused {
-        StoreError::Damaged(reason) => {
-            format!(
-                "{} is damaged: {reason}; {read}; {REBUILD}",
-                database.display()
-            )
-        }
-        StoreError::Database(reason) => format!(
-            "{} cannot be read: {reason}; stop other processes that use it and run this again; copy the folder of the store \
-             before you change anything in it",
-            database.display()
-        ),
-        StoreError::Lost { .. } => format!("{error}; {read}; {REBUILD}"),
-        StoreError::WrongType { path, .. } if *path == database => {
-            format!("{error}; {read}; {REBUILD}")
-        }
-        StoreError::NotPrivate { .. }
-        | StoreError::TooNew { .. }
-        | StoreError::Full
-        | StoreError::WrongType { .. } => Error::from(error).with_hints(),
-        // Their hint is to run this command.
-        _ => error.to_string(),
-    }
-}
-
-/// Returns whether a database that was never laid out lies beside an index that was made from it. Until the journal is moved, all
-/// that was stored lies in there.
-fn has_lost_tables(setting: &Setting) -> bool {
-    let database = std::fs::metadata(setting.store.join("backstory.db"));
-    let index = std::fs::read_dir(setting.store.join("index"));
-    database.is_ok_and(|database| database.len() > 0)
-        && index.is_ok_and(|mut entries| entries.next().is_some())
-}
-
-/// Returns what to do about a file that was refused.
-fn file_remedy(reason: &str, path: &str, otherwise: &str) -> String {
-    match reason.contains("others can write it") {
-        true => format!("chmod go-w {}", shell::quoted(path)),
-        false => otherwise.to_string(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use backstory_memory::ContextScore;
+use backstory_memory::context::ContextScore;
 
 use crate::config::limits_of;
 use crate::error::Error;

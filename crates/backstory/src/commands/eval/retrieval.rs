@@ -2,13 +2,11 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::time::Instant;
 
-use backstory_memory::trusted::read_regular_file;
-use backstory_memory::{
-    ModeScore, ModeScores, Query, RetrievalScore, RetrievalSummary, SearchOptions,
+use backstory_memory::search::{
+    JudgedQuery, ModeScore, ModeScores, RetrievalScore, RetrievalSummary,
 };
-use serde::Deserialize;
+use backstory_memory::trusted::read_regular_file;
 
 use crate::cli::Mode;
 use crate::error::Error;
@@ -17,12 +15,6 @@ use crate::setting::Setting;
 
 /// Maximum length of a file with queries.
 const MAX_QUERIES_BYTES: u64 = 64 << 20;
-
-#[derive(Deserialize)]
-struct Line {
-    query: String,
-    gold: Vec<String>,
-}
 
 pub(super) fn run(
     setting: &Setting,
@@ -40,25 +32,8 @@ pub(super) fn run(
     };
     let mut scores = Vec::new();
     for mode in modes {
-        let mut score = RetrievalScore::default();
-        for line in &queries {
-            let options = SearchOptions {
-                limit: 10,
-                mode: mode.into(),
-                model: setting.config.model.clone(),
-                ..SearchOptions::default()
-            };
-            let started = Instant::now();
-            let answer = memory.search().run(&Query::parse(&line.query), &options)?;
-            let took = started.elapsed();
-            let found: Vec<&str> = answer
-                .hits
-                .iter()
-                .map(|hit| hit.session.session.as_str())
-                .collect();
-            let confident = answer.hits.first().is_some_and(|hit| hit.confident);
-            score.add(&line.query, &found, &line.gold, confident, took);
-        }
+        let model = setting.config.model.as_deref();
+        let score = memory.search().evaluate(&queries, mode.into(), model)?;
         scores.push((mode, score));
     }
     if json {
@@ -131,7 +106,7 @@ fn cells(mode: Mode, summary: &RetrievalSummary) -> Vec<String> {
     ]
 }
 
-fn read(path: &Path) -> Result<Vec<Line>, Error> {
+fn read(path: &Path) -> Result<Vec<JudgedQuery>, Error> {
     let text = read_regular_file(path, MAX_QUERIES_BYTES)
         .and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other))
         .map_err(|error| Error::usage(format!("cannot read {}: {error}", path.display())))?;

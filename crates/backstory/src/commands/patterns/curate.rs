@@ -3,18 +3,11 @@
 use std::io::Write;
 use std::process::Command;
 
-use backstory_memory::{Catalogue, Pattern, Status, find_pattern};
+use backstory_memory::patterns::{Catalogue, Pattern, Status};
 
 use crate::error::Error;
 use crate::output::{one_line, print_json, print_table, stdout, table, talk};
 use crate::setting::{Setting, editor, now};
-
-/// The ids of all that was detected or decided.
-pub(super) fn ids<'a>(candidates: &'a [Pattern], catalogue: &'a Catalogue) -> Vec<&'a str> {
-    let candidates = candidates.iter().map(|pattern| pattern.id.as_str());
-    let decided = catalogue.entries().iter().map(|entry| entry.id.as_str());
-    candidates.chain(decided).collect()
-}
 
 pub(super) fn decide(
     candidates: &[Pattern],
@@ -23,10 +16,9 @@ pub(super) fn decide(
     status: Status,
 ) -> Result<(), Error> {
     // All must be known before one is changed.
-    let known = ids(candidates, catalogue);
     let found = prefixes
         .iter()
-        .map(|prefix| Ok(find_pattern(prefix, known.iter().copied())?.to_string()));
+        .map(|prefix| Ok(catalogue.find(prefix, candidates)?.to_string()));
     let found: Vec<String> = found.collect::<Result<_, Error>>()?;
     for id in found {
         let candidate = candidates.iter().find(|pattern| pattern.id == id);
@@ -49,7 +41,7 @@ pub(super) fn edit(
     advice: Option<&str>,
 ) -> Result<(), Error> {
     let candidates = super::candidates(setting)?;
-    let id = find_pattern(prefix, ids(&candidates, catalogue))?.to_string();
+    let id = catalogue.find(prefix, &candidates)?.to_string();
     if title.is_some_and(|title| title.trim().is_empty()) {
         return Err(Error::usage("a pattern needs a title"));
     }
@@ -95,9 +87,8 @@ pub(super) fn merge(
     prefix: &str,
     into: &str,
 ) -> Result<(), Error> {
-    let known = ids(candidates, catalogue);
-    let id = find_pattern(prefix, known.iter().copied())?.to_string();
-    let into = find_pattern(into, known)?.to_string();
+    let id = catalogue.find(prefix, candidates)?.to_string();
+    let into = catalogue.find(into, candidates)?.to_string();
     let candidate = candidates.iter().find(|pattern| pattern.id == id);
     if catalogue.merge(&id, candidate, &into, now())? {
         talk(&format!("merged {id} into {into}"));

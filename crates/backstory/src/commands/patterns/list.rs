@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use backstory_memory::{
-    Catalogue, Damage, Entry, Memory, Pattern, PatternList, PatternRecord, find_pattern,
-};
+use backstory_memory::Memory;
+use backstory_memory::patterns::{Catalogue, Entry, Pattern, PatternList, PatternRecord};
+use backstory_memory::upkeep::WithDamage;
 
 use crate::cli::PatternsListArgs;
-use crate::commands::damage::print_answer;
+use crate::commands::damage::report_damage;
 use crate::error::Error;
 use crate::naming::cite_turn;
 use crate::output::{
@@ -19,16 +19,16 @@ use crate::setting::Setting;
 const TITLE_CHARACTERS: usize = 80;
 
 pub(super) fn run(
-    mut patterns: Vec<Pattern>,
+    mut patterns: WithDamage<Vec<Pattern>>,
     catalogue: &Catalogue,
     arguments: &PatternsListArgs,
-    damage: &[Damage],
 ) -> Result<(), Error> {
     if arguments.limit > 0 {
-        patterns.truncate(arguments.limit);
+        patterns.answer.truncate(arguments.limit);
     }
     if arguments.json {
-        return print_answer(PatternList::new(&patterns, catalogue), damage);
+        print_json(&patterns.map(|patterns| PatternList::new(patterns, catalogue)))?;
+        return report_damage(&patterns);
     }
     let mut out = stdout();
     if patterns.is_empty() {
@@ -44,7 +44,7 @@ pub(super) fn run(
             "status",
             "title",
         ]);
-        for pattern in &patterns {
+        for pattern in patterns.iter() {
             let entry = catalogue.entry(&pattern.id);
             let (title, _) = pattern.title_and_advice(entry);
             table.add_row([
@@ -61,7 +61,7 @@ pub(super) fn run(
         print_table(&mut out, &table)?;
     }
     out.flush()?;
-    Ok(())
+    report_damage(&patterns)
 }
 
 pub(super) fn show(
@@ -71,7 +71,7 @@ pub(super) fn show(
     id: &str,
     json: bool,
 ) -> Result<(), Error> {
-    let id = find_pattern(id, super::curate::ids(patterns, catalogue))?;
+    let id = catalogue.find(id, patterns)?;
     let pattern = patterns.iter().find(|pattern| pattern.id == id);
     let entry = catalogue.entry(id);
     if json {

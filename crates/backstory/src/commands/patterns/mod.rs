@@ -5,9 +5,9 @@ mod list;
 mod measure;
 mod publish;
 
-use backstory_memory::{Catalogue, Memory, Pattern, PatternFilter, Status};
+use backstory_memory::Memory;
+use backstory_memory::patterns::{Catalogue, Pattern, PatternFilter, Status};
 
-use super::damage::report_damage;
 use super::sessions::project_filter;
 use crate::cli::{PatternsAction, PatternsArgs};
 use crate::error::Error;
@@ -27,9 +27,7 @@ pub(super) fn run(setting: &Setting, arguments: &PatternsArgs) -> Result<(), Err
         };
         let memory = setting.memory()?;
         let patterns = memory.patterns().list(&filter)?;
-        let damage = memory.upkeep().take_damage();
-        list::run(patterns, &catalogue, list, &damage)?;
-        return report_damage(&memory, &damage);
+        return list::run(patterns, &catalogue, list);
     };
     match action {
         PatternsAction::Show { id, json } => {
@@ -84,12 +82,10 @@ fn candidates(setting: &Setting) -> Result<Vec<Pattern>, Error> {
     match Memory::open_existing(&setting.store)? {
         Some(memory) => {
             let patterns = memory.patterns().list(&filter)?;
-            let damage = memory.upkeep().take_damage();
-            memory.upkeep().note_damage(&damage);
-            for damage in &damage {
-                warn(&damage.to_string());
+            for damage in &patterns.damage {
+                warn(damage);
             }
-            Ok(patterns)
+            Ok(patterns.answer)
         }
         None => Ok(Vec::new()),
     }

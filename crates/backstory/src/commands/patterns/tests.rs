@@ -1,7 +1,9 @@
 //! What needs candidates, as detection gives them.
 
 use backstory_event::{Seq, TimeMs, TurnNo};
-use backstory_memory::{Catalogue, Entry, Evidence, Pattern, PatternKind, PatternRecord, Status};
+use backstory_memory::patterns::{
+    Catalogue, Entry, Evidence, Pattern, PatternKind, PatternRecord, Status,
+};
 use serde_json::Value;
 
 use super::curate;

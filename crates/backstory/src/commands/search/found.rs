@@ -3,14 +3,15 @@
 use std::io::{IsTerminal, Write};
 
 use backstory_event::TimeMs;
-use backstory_memory::{Mode, SearchAnswer, SearchHit, Snippet};
+use backstory_memory::Mode;
+use backstory_memory::search::{HitRecord, SearchRecord, Snippet};
 use jiff::Timestamp;
 
 use crate::error::Error;
 use crate::output::{BOLD, DIM, GREEN, YELLOW, local_time, one_line, stdout};
 
 /// Prints an answer that has the parts for the terminal.
-pub(super) fn print_text(answer: &SearchAnswer) -> Result<(), Error> {
+pub(super) fn print_text(answer: &SearchRecord) -> Result<(), Error> {
     let mut out = stdout();
     if answer.hits.is_empty() {
         writeln!(out, "nothing found")?;
@@ -29,7 +30,7 @@ pub(super) fn print_text(answer: &SearchAnswer) -> Result<(), Error> {
     Ok(())
 }
 
-fn print_hit(out: &mut impl Write, hit: &SearchHit, is_terminal: bool) -> Result<(), Error> {
+fn print_hit(out: &mut impl Write, hit: &HitRecord, is_terminal: bool) -> Result<(), Error> {
     let short = hit.short_id.as_deref().filter(|_| is_terminal);
     let id = one_line(short.unwrap_or(&hit.session));
     let title = one_line(hit.title.as_deref().unwrap_or("-"));

@@ -8,9 +8,8 @@ mod question;
 
 use std::time::Instant;
 
-use backstory_memory::{
-    Answer, EventType, LogEvent, Memory, SearchAnswer, SearchRequest, log_event,
-};
+use backstory_memory::search::{SearchRecord, SearchRequest};
+use backstory_memory::{EventLog, EventType, LogEvent, Memory};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
@@ -26,38 +25,45 @@ pub(super) fn run(setting: &Setting, arguments: &SearchArgs) -> Result<(), Error
         return Err(Error::usage("search by meaning needs a model")
             .hint("`backstory model list` shows some; `--mode keyword` needs none"));
     }
+    let request = request(setting, arguments);
     #[cfg(unix)]
-    let answered = question::ask_worker(setting, arguments);
+    let answered = question::ask_worker(setting, &request);
     #[cfg(not(unix))]
     let answered = None;
-    let (answer, lost) = match answered {
-        Some(answer) => (answer, None),
-        None => {
-            let answered = search_here(setting, arguments);
-            let answered = answered.inspect_err(|error| log_failure(setting, arguments, error));
-            let (answer, found) = answered?;
-            (answer, Some(found))
-        }
+    let by = if answered.is_some() {
+        "worker"
+    } else {
+        "itself"
+    };
+    let answer = match answered {
+        Some(answer) => answer,
+        None => search_here(setting, &request)
+            .inspect_err(|error| log_failure(setting, arguments, error))?,
     };
     for warning in &answer.warnings {
         warn(warning);
     }
-    let (count, told) = (answer.hits.len(), answer.told_of_models);
     let event = answer
         .query_event(arguments.regex, now())
-        .with("by", if lost.is_none() { "worker" } else { "itself" })
+        .with("by", by)
         .taking(started.elapsed());
     if arguments.json {
-        print_json(&answer.without_terminal_parts().taking(started.elapsed()))?;
+        let document = answer.clone().without_terminal_parts();
+        print_json(&document.taking(started.elapsed()))?;
     } else {
         print_text(&answer)?;
     }
-    if arguments.mode == Mode::Hybrid && setting.config.model.is_none() && !arguments.regex {
-        tell_once(setting, told)?;
+    if answer.suggests_model(&request) {
+        talk(
+            "searched by words only: with a model (`backstory model list`) search goes by meaning too",
+        );
+        // A store that cannot be written to is told again.
+        let _ =
+            Memory::open(&setting.store).and_then(|memory| memory.upkeep().remember_told("models"));
     }
-    log_event(&setting.store, &event);
-    let _ = lost.map(|found| renew(setting, &found));
-    if count == 0 {
+    EventLog::of_store(&setting.store).append(&[event]);
+    let _ = rebuild(setting, &answer);
+    if answer.hits.is_empty() {
         Err(Error::silent())
     } else {
         Ok(())
@@ -80,30 +86,16 @@ fn log_failure(setting: &Setting, arguments: &SearchArgs, error: &Error) {
             ErrorKind::NotFound | ErrorKind::Silent => "not found",
             _ => "internal",
         }));
-    log_event(&setting.store, &event);
+    EventLog::of_store(&setting.store).append(&[event]);
 }
 
-fn search_here(setting: &Setting, arguments: &SearchArgs) -> Result<(SearchAnswer, Answer), Error> {
+fn search_here(setting: &Setting, request: &SearchRequest) -> Result<SearchRecord, Error> {
     let memory = setting.memory()?;
-    let request = request(setting, arguments);
-    let found = match arguments.regex {
-        true => by_regex(&memory, &request)?,
-        false => {
-            let (query, options) = request.resolve(&memory, now(), &TimeZone::system())?;
-            memory.search().run(&query, &options)?
-        }
-    };
-    let mut answer = SearchAnswer::new(&memory, &found);
-    answer.told_of_models = memory.upkeep().was_told("models").ok();
-    Ok((answer, found))
-}
-
-fn by_regex(memory: &Memory, request: &SearchRequest) -> Result<Answer, Error> {
-    let options = request.regex_options(memory, now(), &TimeZone::system())?;
     let bar = progress_bar("looking through [{bar:30}] {pos}/{len} sessions");
+    let zone = TimeZone::system();
     let answer = memory
         .search()
-        .run_regex(&request.query, &options, &mut |done, all| {
+        .answer(request, now(), &zone, &mut |done, all| {
             bar.set_length(all as u64);
             bar.set_position(done as u64);
         });
@@ -116,6 +108,7 @@ fn request(setting: &Setting, arguments: &SearchArgs) -> SearchRequest {
     let filter = arguments.filter.clone();
     SearchRequest {
         query: arguments.query.join(" "),
+        regex: arguments.regex,
         mode: arguments.mode.into(),
         agent: filter.agent,
         project: filter.project,
@@ -132,30 +125,13 @@ fn request(setting: &Setting, arguments: &SearchArgs) -> SearchRequest {
         limit: arguments.limit,
         folder: std::env::current_dir().ok(),
         model: setting.config.model.clone(),
+        for_search: true,
     }
 }
 
-/// Says that there is more to be had, the first time; `told` is whether that was, if it is known.
-fn tell_once(setting: &Setting, told: Option<bool>) -> Result<(), Error> {
-    let told = match told {
-        Some(told) => told,
-        None => Memory::open_existing(&setting.store)?
-            .is_some_and(|memory| memory.upkeep().was_told("models").unwrap_or(true)),
-    };
-    if told {
-        return Ok(());
-    }
-    talk(
-        "searched by words only: with a model (`backstory model list`) search goes by meaning too",
-    );
-    // A store that cannot be written to is told again.
-    let _ = Memory::open(&setting.store).and_then(|memory| memory.upkeep().remember_told("models"));
-    Ok(())
-}
-
-/// Makes anew what is lost, after the answer is out. Search works without it, only slower or by words alone; why it cannot be
-/// made, `sweep`, `embed` and `doctor` tell.
-fn renew(setting: &Setting, answer: &Answer) -> backstory_memory::Result<()> {
+/// Rebuilds what is lost, after the answer is out. Search works without it, only slower or by words alone; why it cannot be
+/// rebuilt, `sweep`, `embed` and `doctor` tell.
+fn rebuild(setting: &Setting, answer: &SearchRecord) -> backstory_memory::Result<()> {
     if !answer.index_is_lost && !answer.vectors_are_lost {
         return Ok(());
     }
@@ -167,9 +143,7 @@ fn renew(setting: &Setting, answer: &Answer) -> backstory_memory::Result<()> {
     if answer.vectors_are_lost
         && let Some(model) = &setting.config.model
     {
-        // A row that does not fit its checksum shows only when it is compared.
-        memory.models().drop_vectors(model)?;
-        memory.models().embed(model, &mut |_| {})?;
+        memory.models().rebuild(model)?;
         talk("the vectors have been made anew");
     }
     Ok(())

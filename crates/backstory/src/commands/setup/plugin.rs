@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use backstory_memory::hook::InstallPlace;
-use backstory_memory::{PluginOutcome, SetupOptions, SetupStatus, make_plugin};
+use backstory_memory::setup::{PluginOutcome, SetupOptions, SetupStatus, make_plugin};
 use serde_json::json;
 
 use crate::cli::HooksArgs;

@@ -198,6 +198,9 @@ fn paths_and_what_they_answer() {
     assert_eq!(status, 200);
     let keys: Vec<&String> = document.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["hits", "mode", "took_ms", "warnings"]);
+    let body = json!({"query": "websocket", "limit": 1, "cwd": "/home/ada/shop"}).to_string();
+    let (status, same) = post(&socket, "/api/search", &body);
+    assert_eq!((status, &same["hits"]), (200, &document["hits"]));
     environment.claude(3, &[prompt(3, 50, "not swept yet")]);
     let session = claude_id(3);
     let body = json!({"session": session}).to_string();
@@ -213,6 +216,13 @@ fn paths_and_what_they_answer() {
         ("GET", "/api/search?q=a&color=red", "", 400),
         ("GET", "/api/search?q=a&agent=nobody", "", 400),
         ("GET", "/api/search?q=a&session=nothing", "", 404),
+        ("POST", "/api/search", "", 400),
+        (
+            "POST",
+            "/api/search",
+            "{\"query\":\"a\",\"limit\":\"many\"}",
+            400,
+        ),
         ("GET", "/api/context", "", 400),
         ("GET", "/api/context?cwd=/&budget=-1", "", 400),
         ("POST", "/api/summarize", "", 400),

@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::trial::{NOW, Trial, id, prompt};
+use crate::upkeep::{Forget, ForgetPlaces};
 use crate::{
-    Error, EventRange, Forget, ForgetPlaces, ImportOptions, ImportReport, Memory, MessageRecord,
-    ProvidedLog, SessionFilter, SessionId, SessionRow, Sources, StreamId, read_logs,
+    Error, EventRange, ImportOptions, ImportReport, Memory, MessageRecord, ProvidedLog,
+    SessionFilter, SessionId, SessionRow, Sources, StreamId, read_logs,
 };
 
 /// A store, and a file that contains logs; what is in that file is written where its reader would unpack it.

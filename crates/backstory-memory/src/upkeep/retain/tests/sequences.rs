@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::*;
-use crate::Forget;
 use crate::digest::Notes;
 use crate::trial::Dice;
+use crate::upkeep::Forget;
 use backstory_store::DigestRow;
 
 /// What the test itself knows of a store.
@@ -65,7 +65,7 @@ fn step(trial: &mut Trial, world: &mut World, dice: &mut Dice, number: u32) {
             let report = trial
                 .memory
                 .upkeep()
-                .forget(&heads, &crate::ForgetPlaces::default(), &[])
+                .forget(&heads, &crate::upkeep::ForgetPlaces::default(), &[])
                 .unwrap();
             assert_eq!(report.proof.remains, [""; 0]);
             world.forgotten.insert(session);
