@@ -1,7 +1,9 @@
 //! Changes of files, as logs record them.
 
+use serde::{Deserialize, Serialize};
+
 /// What one event did to one file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEdit {
     /// The path as the log has it.
     pub path: String,
@@ -14,7 +16,7 @@ pub struct FileEdit {
 }
 
 /// How a file was changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
     /// This is its whole text now.
     Written(String),
@@ -27,7 +29,7 @@ pub enum Change {
 }
 
 /// Lines that were replaced, with some that were kept around them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hunk {
     /// The number of its first line before the change, from 1, where the log has it.
     pub line: Option<usize>,
@@ -40,7 +42,7 @@ pub struct Hunk {
 }
 
 /// A line of a hunk.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HunkLine {
     /// There before and after.
     Kept(String),
@@ -51,7 +53,7 @@ pub enum HunkLine {
 }
 
 /// A string that was replaced by another.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Substitution {
     /// What was there.
     pub old: String,

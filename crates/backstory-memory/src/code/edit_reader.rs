@@ -56,7 +56,7 @@ impl<'s> EditReader<'s> {
                 .fresh
                 .map(|fresh| fresh.of_event(event.session, event.seq));
             match known {
-                Some(KnownEdits::Edits(edits)) => return Ok(edits.to_vec()),
+                Some(KnownEdits::Edits(edits)) => return Ok(edits),
                 Some(KnownEdits::Nothing) => continue,
                 Some(KnownEdits::Unknown) | None => {}
             }

@@ -1,19 +1,21 @@
 //! Edits of events that were just stored, kept until code history is made of them: reading them again would mean to decompress and parse.
 
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use backstory_code::Language;
 use backstory_event::{Change, FileEdit, HunkLine, Seq, SessionId};
 
-/// Bytes of edits that are kept. Those beyond are read from the store.
-const MAX_FRESH_BYTES: usize = 32 << 20;
+use super::spill::{Place, SpillFile};
+
+/// Maximum number of bytes of edits that are kept, all but the last in a temporary file. Those beyond are read from the store.
+const MAX_FRESH_BYTES: u64 = 4 << 30;
 
 /// Edits of source files, by event.
-#[derive(Default)]
 pub(crate) struct FreshEdits {
     sessions: HashMap<SessionId, SessionEdits>,
-    bytes: usize,
+    packed: SpillFile,
     found: AtomicU64,
     read_back: AtomicU64,
 }
@@ -22,36 +24,52 @@ pub(crate) struct FreshEdits {
 struct SessionEdits {
     from: Seq,
     to: Seq,
-    edits: HashMap<Seq, Vec<FileEdit>>,
+    edits: HashMap<Seq, Place>,
     /// Events whose edits there was no room for.
     left_out: HashSet<Seq>,
 }
 
 /// What is known of the edits of an event.
-pub(super) enum KnownEdits<'e> {
+pub(super) enum KnownEdits {
     /// Those of source files. Other files may have been edited, too.
-    Edits(&'e [FileEdit]),
+    Edits(Vec<FileEdit>),
     /// It edited nothing.
     Nothing,
     /// It must be read.
     Unknown,
 }
 
-/// Returns those of an event's edits that are of source files; `None` when it edited nothing.
-pub(crate) fn source_edits(edits: &[FileEdit]) -> Option<Vec<FileEdit>> {
-    if edits.is_empty() {
-        return None;
+/// Edits of one event as JSON.
+pub(crate) struct PackedEdits(Vec<u8>);
+
+impl PackedEdits {
+    /// Packs those of an event's edits that are of source files; `None` when it edited nothing.
+    pub(crate) fn of_source_files(edits: &[FileEdit]) -> Option<Self> {
+        if edits.is_empty() {
+            return None;
+        }
+        let is_source = |path: &str| Language::of_path(path.as_ref()).is_some();
+        let of_source = edits.iter().filter(|edit| {
+            is_source(&edit.path) || edit.moved_to.as_deref().is_some_and(is_source)
+        });
+        // Strings and numbers can always be written; without bytes the edits are read from the store.
+        let packed = serde_json::to_vec(&of_source.collect::<Vec<_>>());
+        Some(PackedEdits(packed.unwrap_or_default()))
     }
-    let is_source = |path: &str| Language::of_path(path.as_ref()).is_some();
-    let of_source = edits
-        .iter()
-        .filter(|edit| is_source(&edit.path) || edit.moved_to.as_deref().is_some_and(is_source));
-    Some(of_source.cloned().collect())
 }
 
 impl FreshEdits {
+    /// Keeps edits for a store in this folder.
+    pub(crate) fn new(home: PathBuf) -> Self {
+        FreshEdits {
+            sessions: HashMap::new(),
+            packed: SpillFile::new(home, MAX_FRESH_BYTES),
+            found: AtomicU64::new(0),
+            read_back: AtomicU64::new(0),
+        }
+    }
+
     pub(crate) fn begin_session(&mut self, session: SessionId, from: Seq) {
-        self.remove_session(session);
         let edits = SessionEdits {
             from,
             to: from.previous(),
@@ -61,41 +79,52 @@ impl FreshEdits {
         self.sessions.insert(session, edits);
     }
 
-    pub(crate) fn add_event(&mut self, session: SessionId, seq: Seq, edits: Option<Vec<FileEdit>>) {
+    pub(crate) fn add_event(&mut self, session: SessionId, seq: Seq, edits: Option<PackedEdits>) {
         let Some(known) = self.sessions.get_mut(&session) else {
             return;
         };
         known.to = seq;
-        let Some(edits) = edits else { return };
-        let bytes: usize = edits.iter().map(edited_bytes).sum();
-        if self.bytes + bytes > MAX_FRESH_BYTES {
-            known.left_out.insert(seq);
+        let Some(PackedEdits(bytes)) = edits else {
             return;
+        };
+        // On a full disk there is no room either.
+        match self.packed.append(&bytes) {
+            Ok(Some(place)) => {
+                known.edits.insert(seq, place);
+            }
+            Ok(None) | Err(_) => {
+                known.left_out.insert(seq);
+            }
         }
-        self.bytes += bytes;
-        known.edits.insert(seq, edits);
     }
 
     pub(crate) fn remove_session(&mut self, session: SessionId) {
-        if let Some(removed) = self.sessions.remove(&session) {
-            let edits = removed.edits.values().flatten();
-            self.bytes -= edits.map(edited_bytes).sum::<usize>();
-        }
+        self.sessions.remove(&session);
     }
 
     /// Returns what is known of the edits of an event.
-    pub(super) fn of_event(&self, session: SessionId, seq: Seq) -> KnownEdits<'_> {
+    pub(super) fn of_event(&self, session: SessionId, seq: Seq) -> KnownEdits {
+        let known = self.known_edits(session, seq);
+        let counter = match known {
+            KnownEdits::Unknown => &self.read_back,
+            KnownEdits::Edits(_) | KnownEdits::Nothing => &self.found,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+        known
+    }
+
+    fn known_edits(&self, session: SessionId, seq: Seq) -> KnownEdits {
         let known = self.sessions.get(&session);
         let known = known.filter(|known| known.from <= seq && seq <= known.to);
         let Some(known) = known.filter(|known| !known.left_out.contains(&seq)) else {
-            self.read_back.fetch_add(1, Ordering::Relaxed);
             return KnownEdits::Unknown;
         };
-        self.found.fetch_add(1, Ordering::Relaxed);
-        match known.edits.get(&seq) {
-            Some(edits) => KnownEdits::Edits(edits),
-            None => KnownEdits::Nothing,
-        }
+        let Some(place) = known.edits.get(&seq) else {
+            return KnownEdits::Nothing;
+        };
+        let bytes = self.packed.read(*place).ok();
+        let edits = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        edits.map_or(KnownEdits::Unknown, KnownEdits::Edits)
     }
 
     /// Returns how many events were found here, and how many had to be read back.

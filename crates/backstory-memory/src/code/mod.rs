@@ -22,6 +22,7 @@ mod scan;
 mod scanned;
 mod session;
 mod snapshot;
+mod spill;
 mod state;
 mod stored;
 mod teller;
@@ -36,7 +37,7 @@ pub use backstory_code::{
 pub use backstory_store::{CallRow, FunctionRow};
 pub use blame::{Blame, BlamedLine, BlamedTurn};
 pub(crate) use edit_reader::EditReader;
-pub(crate) use fresh_edits::{FreshEdits, source_edits};
+pub(crate) use fresh_edits::{FreshEdits, PackedEdits};
 pub(crate) use graph::last_name;
 pub use graph::{CallEdge, CallGraph, RunCall, SymbolPlace};
 pub(crate) use history::{history_beginning, renew_history};

@@ -3,16 +3,16 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use backstory_event::{Event, FileEdit, Seq, SessionId};
+use backstory_event::{Event, Seq, SessionId};
 use backstory_redact::Redactor;
 use backstory_store::{ConsumerId, ConsumerInfo, Lag, Store};
 
 use super::consumer::{Consumer, PreparedEvent, Progress};
-use crate::code::{FreshEdits, ScanLog, history_beginning, renew_history, source_edits};
+use crate::code::{FreshEdits, PackedEdits, ScanLog, history_beginning, renew_history};
 use crate::error::Result;
 
 /// Remembers functions. Sessions are compared with those that began before them, so all wait for the end of a sweep; the edits of fresh events
-/// wait with them, as far as there is room.
+/// wait with them.
 pub(crate) struct CodeHistory<'r> {
     home: PathBuf,
     redactor: Option<&'r Redactor>,
@@ -26,9 +26,9 @@ pub(crate) struct CodeHistory<'r> {
 impl<'r> CodeHistory<'r> {
     pub(crate) fn new(home: PathBuf, redactor: Option<&'r Redactor>) -> Self {
         CodeHistory {
+            fresh: FreshEdits::new(home.clone()),
             home,
             redactor,
-            fresh: FreshEdits::default(),
             scans: ScanLog::default(),
             edit_counts: (0, 0),
         }
@@ -36,7 +36,7 @@ impl<'r> CodeHistory<'r> {
 }
 
 impl Consumer for CodeHistory<'_> {
-    type Prepared = Option<Vec<FileEdit>>;
+    type Prepared = Option<PackedEdits>;
 
     /// Of all events it needs the few that edited source files.
     const READS_BACK: bool = false;
@@ -50,8 +50,8 @@ impl Consumer for CodeHistory<'_> {
         }
     }
 
-    fn prepare(event: &Event, _call: Option<&Event>) -> Option<Vec<FileEdit>> {
-        source_edits(&event.body.edits)
+    fn prepare(event: &Event, _call: Option<&Event>) -> Option<PackedEdits> {
+        PackedEdits::of_source_files(&event.body.edits)
     }
 
     /// A turn of which something is known is told anew as a whole.
@@ -67,7 +67,7 @@ impl Consumer for CodeHistory<'_> {
     fn apply(
         &mut self,
         session: SessionId,
-        events: Vec<PreparedEvent<Option<Vec<FileEdit>>>>,
+        events: Vec<PreparedEvent<Option<PackedEdits>>>,
     ) -> Result<()> {
         for event in events {
             self.fresh.add_event(session, event.seq, event.prepared);
@@ -86,7 +86,7 @@ impl Consumer for CodeHistory<'_> {
         seen: &[Lag],
         progress: &mut dyn FnMut(Progress),
     ) -> Result<()> {
-        let fresh = std::mem::take(&mut self.fresh);
+        let fresh = std::mem::replace(&mut self.fresh, FreshEdits::new(self.home.clone()));
         let (home, redactor) = (&self.home, self.redactor);
         let scans = &mut self.scans;
         renew_history(home, store, (id, seen), &fresh, redactor, scans, progress)?;
