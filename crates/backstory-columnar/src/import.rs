@@ -271,5 +271,5 @@ fn log_line(id: &str, attributes: &SessionAttributes, message: &Message, respons
             usage.cache_read_input_tokens,
         ],
     };
-    record.to_line()
+    record.into_line()
 }

@@ -351,7 +351,7 @@ pub struct SessionFacts {
     pub remote: Option<String>,
     /// The session that this one came from.
     pub parent: Option<Parent>,
-    /// Whether no person sat before it: subagents, headless runs, memory tools.
+    /// True for headless sessions: subagents, headless runs, memory tools.
     pub machine: Option<bool>,
     /// When it began and was last active, for formats whose records carry no time.
     pub period: Option<(TimeMs, TimeMs)>,

@@ -42,7 +42,8 @@ impl Sessions<'_> {
     pub fn time_named(&self, typed: &str, now: TimeMs, zone: &TimeZone) -> Result<TimeMs> {
         parse_time(typed, now, zone).or_else(|wrong| match self.row(typed) {
             Ok(session) => Ok(session.started_at.unwrap_or_default()),
-            Err(_) => Err(wrong),
+            Err(Error::NoSession(_)) => Err(wrong),
+            Err(error) => Err(error),
         })
     }
 

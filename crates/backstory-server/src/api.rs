@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use backstory_memory::digest::DigestRecord;
-use backstory_memory::upkeep::WithDamage;
-use backstory_memory::{EventLog, Memory, TimeMs, escape_json};
+use backstory_memory::{EventLog, Memory, escape_json};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -104,19 +102,10 @@ impl<'a> Answers<'a> {
         let host = &*self.shared.host;
         host.import_everything()?;
         let memory = host.open_memory()?;
-        let digest = digest(&memory, session, host.now());
+        let session = memory.sessions().find(session);
+        let digest = session.and_then(|session| session.digest_record(host.now()));
         in_order(digest.map_err(|error| host.refuse(error))?)
     }
-}
-
-fn digest(
-    memory: &Memory,
-    session: &str,
-    now: TimeMs,
-) -> backstory_memory::Result<WithDamage<DigestRecord>> {
-    let digest = memory.sessions().find(session)?.digest()?;
-    let record = digest.record(memory, now)?;
-    Ok(digest.map(|_| record))
 }
 
 /// Returns an answer with its keys in order.

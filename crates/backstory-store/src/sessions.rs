@@ -49,7 +49,7 @@ pub struct SessionRow {
     pub parent_kind: Option<String>,
     /// The last event of the parent that its history goes on from.
     pub parent_seq: Option<Seq>,
-    /// Whether no person sat before it.
+    /// True for headless sessions.
     pub machine: bool,
     /// How it ended, as far as its digest tells.
     pub outcome: Option<String>,
@@ -97,7 +97,7 @@ pub struct SessionFilter {
     pub until: Option<TimeMs>,
     /// Children of this session.
     pub parent: Option<String>,
-    /// Without those that no person sat before.
+    /// Without headless sessions.
     pub people_only: bool,
     /// With all of these values in the agent's own record of the session.
     pub meta_equals: Vec<MetaEquals>,
@@ -124,7 +124,7 @@ pub struct SessionHead {
     pub started_at: Option<TimeMs>,
     /// When its last event was.
     pub ended_at: Option<TimeMs>,
-    /// Whether no person sat before it.
+    /// True for headless sessions.
     pub machine: bool,
     /// Up to this event its text is gone.
     pub evicted: Seq,

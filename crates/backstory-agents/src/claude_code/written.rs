@@ -38,10 +38,10 @@ impl WrittenRecord<'_> {
     pub const AGENT: &'static str = "claude-code";
 
     /// Returns the line of the log, without its end.
-    pub fn to_line(&self) -> String {
+    pub fn into_line(self) -> String {
         let mut message = Map::new();
         message.insert("role".to_string(), json!(self.role));
-        message.insert("content".to_string(), self.content.clone());
+        message.insert("content".to_string(), self.content);
         if self.kind == "assistant" {
             let [input, output, cache_write, cache_read] = self.tokens;
             let usage = json!({
@@ -95,7 +95,7 @@ mod tests {
             tokens: [1, 2, 3, 4],
             ..WrittenRecord::default()
         };
-        let line: Value = serde_json::from_str(&record.to_line()).unwrap();
+        let line: Value = serde_json::from_str(&record.into_line()).unwrap();
         assert_eq!(line["timestamp"], "1970-01-01T00:00:01.500Z");
         assert_eq!(line["parentUuid"], Value::Null);
         assert_eq!(line["message"]["usage"]["cache_read_input_tokens"], 4);

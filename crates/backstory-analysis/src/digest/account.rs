@@ -77,11 +77,15 @@ fn goal(notes: &Notes, agents: &AgentConventions) -> Vec<Statement> {
         .collect()
 }
 
+/// Returns the first prompt of a person that says more than to go on.
+pub fn first_request<'n>(notes: &'n Notes, agents: &AgentConventions) -> Option<&'n str> {
+    let mut texts = prompts(notes).map(|(_, text)| text);
+    texts.find(|text| said::is_of_a_person(text, agents) && !said::is_go_on(text))
+}
+
 /// Returns a title that people recognise, for a session that has none but its first line.
 pub fn title(notes: &Notes, agents: &AgentConventions) -> Option<String> {
-    let telling = |text: &&str| said::is_of_a_person(text, agents) && !said::is_go_on(text);
-    let prompt = prompts(notes).map(|(_, text)| text).find(telling)?;
-    let line = prompt
+    let line = first_request(notes, agents)?
         .lines()
         .map(str::trim)
         .find(|line| line.chars().any(char::is_alphabetic))?;

@@ -19,7 +19,7 @@ mod trouble;
 use backstory_event::{Seq, TurnNo};
 use serde::{Deserialize, Serialize};
 
-pub use account::{Account, prompts, title};
+pub use account::{Account, first_request, prompts, title};
 pub use command::{CommandKind, program};
 pub use noted::Noted;
 pub use notes::{EventPlace, Last, Notes, Run, Step, What};

@@ -148,14 +148,11 @@ pub fn inspect_table(path: &Path) -> Result<TableFileSummary> {
     })
 }
 
-/// Reads the footers of all parts in a folder that [`export_tables()`](super::export_tables()) wrote; there may be none.
-///
-/// # Errors
-/// If none of them can be read.
-pub fn inspect_folder(folder: &Path) -> Result<FolderSummary> {
+/// Reads the footers of all parts in a folder that [`export_tables()`](super::export_tables()) wrote; there may be none. Parts and folders
+/// that cannot be read are named in it.
+pub fn inspect_folder(folder: &Path) -> FolderSummary {
     let mut tables = Vec::new();
     let mut failed = Vec::new();
-    let mut first_error = None;
     for table in Table::ALL {
         let mut summary = TableSummary {
             table,
@@ -167,13 +164,13 @@ pub fn inspect_folder(folder: &Path) -> Result<FolderSummary> {
             bytes: 0,
         };
         let mut months = BTreeSet::new();
-        for (month, path) in month_folders(&folder.join(table.name()))? {
-            for part in part_files(&path)? {
+        let table_folder = folder.join(table.name());
+        for (month, path) in readable(month_folders(&table_folder), &table_folder, &mut failed) {
+            for part in readable(part_files(&path), &path, &mut failed) {
                 let part = match inspect_table(&part) {
                     Ok(part) => part,
                     Err(error) => {
                         failed.push((part, error.to_string()));
-                        first_error.get_or_insert(error);
                         continue;
                     }
                 };
@@ -190,14 +187,23 @@ pub fn inspect_folder(folder: &Path) -> Result<FolderSummary> {
             tables.push(summary);
         }
     }
-    match first_error.filter(|_| tables.is_empty()) {
-        Some(error) => Err(error),
-        None => Ok(FolderSummary {
-            path: folder.to_owned(),
-            tables,
-            failed,
-        }),
+    FolderSummary {
+        path: folder.to_owned(),
+        tables,
+        failed,
     }
+}
+
+/// Returns what lies in a folder; nothing when it cannot be read, which is noted.
+fn readable<T>(
+    entries: Result<Vec<T>>,
+    folder: &Path,
+    failed: &mut Vec<(PathBuf, String)>,
+) -> Vec<T> {
+    entries.unwrap_or_else(|error| {
+        failed.push((folder.to_owned(), error.to_string()));
+        Vec::new()
+    })
 }
 
 fn count_or_zero(number: i64) -> u64 {

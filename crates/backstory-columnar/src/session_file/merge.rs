@@ -131,6 +131,18 @@ fn redact_session(session: &mut SessionColumns, redactor: &Redactor) {
     ] {
         text.iter_mut().for_each(|text| redact_id(redactor, text));
     }
+    for (_, value) in &mut attributes.other {
+        let texts = match value {
+            AttributeValue::Text(text) => std::slice::from_mut(text),
+            AttributeValue::Texts(texts) => texts,
+            AttributeValue::Integer(_)
+            | AttributeValue::Float(_)
+            | AttributeValue::Encoded { .. } => continue,
+        };
+        for text in texts {
+            redact_text(redactor, text);
+        }
+    }
     for row in &mut session.messages {
         redact_id(redactor, &mut row.uuid);
         redact_id(redactor, &mut row.parent_uuid);

@@ -303,9 +303,9 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
                 };
                 let mut ours = old.artifacts()?;
                 ours.retain(|row| {
-                    !row.origin.is_empty()
-                        && (redactor.is_some_and(|redactor| has_secret(row, redactor))
-                            || new.artifacts.iter().any(|new| is_same(row, new)))
+                    redactor.is_some_and(|redactor| has_secret(row, redactor))
+                        || (!row.origin.is_empty()
+                            && new.artifacts.iter().any(|new| is_same(row, new)))
                 });
                 replaced.extend(ours.into_iter().map(|artifact| artifact.name));
             }

@@ -6,7 +6,7 @@ mod record;
 mod renew;
 mod summary;
 
-use backstory_analysis::digest::{Account, title};
+use backstory_analysis::digest::{Account, first_request, title};
 use backstory_event::{Kind, Seq, Usage};
 use backstory_store::{AnswerRows, SessionHead, SessionRow, Store};
 
@@ -113,8 +113,8 @@ fn prompt_title(store: &Store, head: &SessionHead) -> Result<Option<String>> {
                 let mut notes = Notes::default();
                 let prompt = with_text(store, &mut bytes, &head.agent, event)?;
                 notes.take(&prompt, &AGENT_CONVENTIONS);
-                if let Some(title) = title(&notes, &AGENT_CONVENTIONS) {
-                    return Ok(Some(title));
+                if first_request(&notes, &AGENT_CONVENTIONS).is_some() {
+                    return Ok(title(&notes, &AGENT_CONVENTIONS));
                 }
             }
         }

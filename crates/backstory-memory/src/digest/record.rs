@@ -3,10 +3,10 @@
 use backstory_event::{Seq, TimeMs};
 use serde::{Deserialize, Serialize};
 
-use super::SessionSummary;
-use super::{Digest, FileChange, Statement};
+use super::{Digest, FileChange, SessionSummary, Statement};
 use crate::error::Result;
 use crate::read::{SessionRecord, UsageCounts};
+use crate::upkeep::WithDamage;
 use crate::{Memory, Session};
 
 /// A digest together with its session, as one document.
@@ -38,9 +38,20 @@ pub struct DigestRecord {
     pub summary: Option<SessionSummary>,
 }
 
-impl Digest {
+impl Session<'_> {
     /// Returns the digest as one document, as it is known at `now`.
-    pub fn record(&self, memory: &Memory, now: TimeMs) -> Result<DigestRecord> {
+    pub fn digest_record(&self, now: TimeMs) -> Result<WithDamage<DigestRecord>> {
+        let digest = self.digest()?;
+        let record = digest.record(self.memory, now)?;
+        let mut answer = digest.map(|_| record);
+        // The session's own record may be damaged, too.
+        self.memory.upkeep().add_met_damage(&mut answer);
+        Ok(answer)
+    }
+}
+
+impl Digest {
+    fn record(&self, memory: &Memory, now: TimeMs) -> Result<DigestRecord> {
         let session: Session<'_> = memory.sessions().open(self.session.clone());
         let usage = UsageCounts::from(&self.usage);
         let mut session = session.record_with(usage, session.meta()?, now);

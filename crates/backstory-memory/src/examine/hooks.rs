@@ -102,7 +102,7 @@ impl From<SetupOutcome> for AgentHooks {
 }
 
 /// Returns the hooks of all agents.
-pub(super) fn registered(options: &SetupOptions<'_>) -> Vec<AgentHooks> {
+pub(super) fn agent_hooks(options: &SetupOptions<'_>) -> Vec<AgentHooks> {
     let agents: Vec<HookAgent> = HookAgent::all().collect();
     let outcomes = set_up(&agents, options).into_iter();
     outcomes.map(AgentHooks::from).collect()

@@ -34,8 +34,8 @@ pub struct ExamineOptions<'a> {
     pub sources: &'a Sources,
     /// The agents' own folders.
     pub places: &'a Places<'a>,
-    /// The program that hooks are to call, as a shell reads it.
-    pub program: &'a str,
+    /// The program that hooks are to call, as a shell reads it; hooks are only examined if it is known.
+    pub program: Option<&'a str>,
     /// Where captures wait that could not be stored.
     pub spool: &'a Spool,
     /// The folder with decisions about patterns.
@@ -61,7 +61,7 @@ pub enum Finding {
     Damage(Damage, Repair),
     /// The vectors of the model are damaged.
     DamagedVectors(Error),
-    /// What SQLite's own check complains of.
+    /// A complaint of SQLite's own check.
     DamagedDatabase(String),
     /// SQLite's own check complains; the number is that of the sessions that can still be listed.
     PartlyReadable(u64),
@@ -83,7 +83,7 @@ pub enum Finding {
         agent: &'static str,
         /// The file.
         file: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// A spool, a capture or a log that is not trusted or cannot be read.
@@ -107,7 +107,7 @@ impl Finding {
     }
 }
 
-/// What repairs a damaged piece.
+/// Repair of a damaged piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repair {
     /// The next sweep reads it again from the agent's log.
@@ -120,10 +120,10 @@ pub enum Repair {
     Backup,
 }
 
-/// What was found. What could not be examined is empty.
+/// Result of an examination; parts that could not be examined are empty.
 #[derive(Debug, Default)]
 pub struct Examination {
-    /// What is wrong.
+    /// Everything wrong.
     pub findings: Vec<Finding>,
     /// State of the database.
     pub health: Option<Health>,
@@ -161,9 +161,7 @@ impl Examination {
             deletions: deletions.map(|deletion| (deletion, None)).collect(),
             ..Examination::default()
         };
-        if let Err(error) = found.examine(home, options) {
-            found.findings.push(Finding::Failed(error));
-        }
+        found.examine(home, options);
         found
     }
 
@@ -179,7 +177,7 @@ impl Examination {
         deletions.filter_map(|(deletion, days)| Some((*deletion, (*days)?)))
     }
 
-    fn examine(&mut self, home: &Path, options: &ExamineOptions<'_>) -> Result<()> {
+    fn examine(&mut self, home: &Path, options: &ExamineOptions<'_>) {
         let memory = self.open(home);
         if let Some(memory) = &memory
             && let Err(error) = self.examine_store(memory, options)
@@ -195,8 +193,9 @@ impl Examination {
             self.findings.push(Finding::NotPrivate(reason));
         }
         self.examine_catalogue(options.catalogue);
-        self.examine_capture(memory.as_ref(), options)?;
-        self.kept_logs = KeptLogs::compare(memory.as_ref(), home, options.sources)?;
+        self.examine_capture(memory.as_ref(), options);
+        let kept_logs = KeptLogs::compare(memory.as_ref(), home, options.sources);
+        self.kept_logs = self.or_failed(kept_logs).unwrap_or_default();
         for (deletion, days_left) in &mut self.deletions {
             let mut agents = self.kept_logs.agents.iter();
             let of_agent = agents.find(|found| found.agent == deletion.agent.name);
@@ -216,7 +215,12 @@ impl Examination {
             .map(|(deletion, days)| Finding::UrgentDeletion(deletion, days))
             .collect();
         self.findings.extend(urgent);
-        Ok(())
+    }
+
+    /// Returns what was examined; a failure is a finding.
+    fn or_failed<T>(&mut self, examined: Result<T>) -> Option<T> {
+        let failed = |error| self.findings.push(Finding::Failed(error));
+        examined.map_err(failed).ok()
     }
 
     fn open(&mut self, home: &Path) -> Option<Memory> {
@@ -299,22 +303,22 @@ impl Examination {
     }
 
     /// Examines hooks and what they captured.
-    fn examine_capture(
-        &mut self,
-        memory: Option<&Memory>,
-        options: &ExamineOptions<'_>,
-    ) -> Result<()> {
-        self.hooks = hooks::registered(&SetupOptions {
-            places: options.places,
-            project: None,
-            program: options.program,
-            dry_run: true,
-        });
+    fn examine_capture(&mut self, memory: Option<&Memory>, options: &ExamineOptions<'_>) {
+        if let Some(program) = options.program {
+            self.hooks = hooks::agent_hooks(&SetupOptions {
+                places: options.places,
+                project: None,
+                program,
+                dry_run: true,
+            });
+        }
         self.spooled = options.spool.len();
         if let Some(memory) = memory {
-            hooks::add_runs(&mut self.hooks, memory.upkeep().logged_runs()?);
-            self.items = Some(memory.captures().item_counts()?);
-            self.refused = memory.captures().refused_logs()?;
+            let runs = self.or_failed(memory.upkeep().logged_runs());
+            hooks::add_runs(&mut self.hooks, runs.unwrap_or_default());
+            self.items = self.or_failed(memory.captures().item_counts());
+            let refused = self.or_failed(memory.captures().refused_logs());
+            self.refused = refused.unwrap_or_default();
         }
         let unreadable = self.hooks.iter().filter_map(AgentHooks::finding);
         self.findings.extend(unreadable);
@@ -327,7 +331,6 @@ impl Examination {
         if failed > 0 {
             self.findings.push(Finding::FailedItems(failed));
         }
-        Ok(())
     }
 }
 

@@ -197,6 +197,17 @@ impl Memory {
         report.analyzed = consumers.finish_notes(&self.store)?;
         report.backfill_bytes_left = self.backfill()?;
         timer.end("digest");
+        let mut looked_at = |step: derive::Progress| {
+            if let derive::Progress::Sessions(done, total) = step {
+                under_way.sessions_to_look_at = total as u64;
+                under_way.sessions_looked_at = done as u64;
+                progress(under_way);
+            }
+        };
+        if self.store.is_unclean()? {
+            // What was derived from halves of a secret is made anew before the database is written anew.
+            consumers.finish_code(&self.store, &mut looked_at)?;
+        }
         // Before code history, which takes longer: whoever searches meanwhile finds everything in the index.
         let indexed = match consumers.fulltext.take() {
             // A secret that was completed now was stored, and maybe indexed, by halves before.
@@ -214,13 +225,6 @@ impl Memory {
         }
         report.index_problem = indexed.err().map(|error| error.to_string());
         timer.end("index");
-        let mut looked_at = |step: derive::Progress| {
-            if let derive::Progress::Sessions(done, total) = step {
-                under_way.sessions_to_look_at = total as u64;
-                under_way.sessions_looked_at = done as u64;
-                progress(under_way);
-            }
-        };
         consumers.finish_code(&self.store, &mut looked_at)?;
         let scans = std::mem::take(&mut consumers.code.consumer.scans);
         let pass = timer.end("code");

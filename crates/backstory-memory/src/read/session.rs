@@ -69,7 +69,8 @@ impl<'m> Sessions<'m> {
             (_, Ok(turn)) => Ok((self.find(id)?, Some(turn))),
             // The beginning of an id.
             (Ok(session), Err(_)) => Ok((session, None)),
-            (Err(_), Err(_)) => Err(Error::InvalidTurn(turn.to_string())),
+            (Err(Error::NoSession(_)), Err(_)) => Err(Error::InvalidTurn(turn.to_string())),
+            (Err(error), Err(_)) => Err(error),
         }
     }
 

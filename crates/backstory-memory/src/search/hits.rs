@@ -3,7 +3,7 @@
 use backstory_event::{EventView, Kind, Seq};
 use backstory_store::SessionHead;
 
-use super::rank::{Ranked, standing};
+use super::rank::{Ranked, session_prior};
 use super::{Found, MORE_TURNS, SearchHit, SearchOptions, snippet};
 use crate::Search;
 use crate::digest::{self, Noted};
@@ -38,7 +38,7 @@ impl Search<'_> {
             .collect();
         for (ranked, head) in &mut ranked {
             let own = options.own_project.is_some() && options.own_project == head.project;
-            ranked.score *= standing(head.machine && !options.headless_count_fully, own);
+            ranked.score *= session_prior(head.machine && !options.headless_count_fully, own);
         }
         ranked
             .sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score).then(b.session.cmp(&a.session)));

@@ -33,7 +33,7 @@ const PAIR: f32 = 0.5;
 /// What the words of a turn count when the best turn of a session is chosen.
 const BEST_TURN: f32 = 0.5;
 
-/// What a session that no person sat before counts, next to one that a person did.
+/// Weight of headless sessions.
 const HEADLESS_WEIGHT: f32 = 0.5;
 
 /// What a session of the project that the user is in counts, next to one of another.
@@ -195,8 +195,8 @@ pub(super) fn confident_from(rows: &Rows, terms: &Terms) -> f32 {
     }
 }
 
-/// What a session counts because of what it is.
-pub(super) fn standing(is_headless: bool, own_project: bool) -> f32 {
+/// Returns the prior of a session: its weight before any word is compared.
+pub(super) fn session_prior(is_headless: bool, own_project: bool) -> f32 {
     let weight = if is_headless { HEADLESS_WEIGHT } else { 1.0 };
     if own_project {
         weight * OWN_PROJECT
@@ -476,8 +476,8 @@ mod tests {
 
     #[test]
     fn people_and_the_own_project_stand_higher() {
-        assert!(standing(true, false) < standing(false, false));
-        assert!(standing(false, false) < standing(false, true));
-        assert!(standing(true, true) < standing(false, true));
+        assert!(session_prior(true, false) < session_prior(false, false));
+        assert!(session_prior(false, false) < session_prior(false, true));
+        assert!(session_prior(true, true) < session_prior(false, true));
     }
 }

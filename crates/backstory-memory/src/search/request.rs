@@ -16,7 +16,7 @@ use crate::{Memory, rfc3339};
 
 /// A search as it is typed: filters are texts, and stand in the query as well.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct SearchRequest {
     /// The query, or the regular expression.
     #[serde(alias = "q")]
@@ -95,8 +95,9 @@ impl SearchRequest {
         let mut query = Query::parse(&self.query);
         let mut typed = |name: &str, field: &Option<String>| query.take_filter(name, field);
         let time = |text: Option<String>| -> Result<Option<String>> {
-            let at = text.map(|text| parse_time(&text, now, zone)).transpose()?;
-            Ok(rfc3339(at))
+            let Some(text) = text else { return Ok(None) };
+            let at = rfc3339(Some(parse_time(&text, now, zone)?));
+            at.map(Some).ok_or(Error::InvalidTime(text))
         };
         let project = typed("project", &self.project);
         let folder = self.folder.as_deref();

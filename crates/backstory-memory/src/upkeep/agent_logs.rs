@@ -132,11 +132,13 @@ impl Sources {
     /// Returns the paths that hold no log; with no memory yet, the store in `home` has none.
     pub fn paths_without_logs(&self, memory: Option<&Memory>, home: &Path) -> Result<Vec<Problem>> {
         let mut problems = Vec::new();
+        let redactor = redactor_of_store(memory.map(|memory| &memory.store))?;
         for path in &self.paths {
             let mut sources = Sources::paths([path]);
             sources.agent.clone_from(&self.agent);
-            let found = KeptLogs::compare(memory, home, &sources)?;
-            if found.agents.is_empty() && found.problems.is_empty() {
+            // Without the store: it would be read through for every path.
+            let found = discover(&sources, None, home, Some(&redactor))?;
+            if found.files.is_empty() && found.problems.is_empty() {
                 problems.push(Problem {
                     path: path.clone(),
                     reason: match &self.agent {

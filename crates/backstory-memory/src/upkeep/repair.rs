@@ -43,8 +43,13 @@ impl Upkeep<'_> {
             damage: Vec::new(),
             is_repairable: false,
         };
-        self.add_damage(&mut answer, &self.take_damage());
+        self.add_met_damage(&mut answer);
         Ok(answer)
+    }
+
+    /// Adds the damage that was met since to an answer.
+    pub(crate) fn add_met_damage<T>(&self, answer: &mut WithDamage<T>) {
+        self.add_damage(answer, &self.take_damage());
     }
 
     /// Verifies the rows that an answer is made of.

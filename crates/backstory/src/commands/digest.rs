@@ -19,13 +19,14 @@ const MOST_FILES: usize = 25;
 
 pub(super) fn run(setting: &Setting, arguments: &DigestArgs) -> Result<(), Error> {
     let memory = setting.memory()?;
-    let digest = memory.sessions().find(&arguments.session)?.digest()?;
+    let session = memory.sessions().find(&arguments.session)?;
     if arguments.json {
-        let record = digest.record(&memory, now())?;
-        print_json(&digest.map(|_| record))
-    } else {
-        print_text(&memory, &digest)
-    }?;
+        let digest = session.digest_record(now())?;
+        print_json(&digest)?;
+        return report_damage(&digest);
+    }
+    let digest = session.digest()?;
+    print_text(&memory, &digest)?;
     report_damage(&digest)
 }
 

@@ -33,14 +33,15 @@ pub(super) fn run(setting: &Setting, arguments: &SessionsArgs) -> Result<(), Err
     let rows = memory.sessions().list(&filter)?;
     let ids: Vec<SessionId> = rows.iter().map(|row| row.id).collect();
     let listed = AnswerRows::SessionList(&ids);
-    let damage = memory.upkeep().with_damage((), Some(&listed))?;
     if arguments.json {
         let sessions = rows.into_iter();
         let records = sessions.map(|row| memory.sessions().open(row).record(now()));
         let sessions = records.collect::<Result<_, _>>()?;
-        print_json(&damage.map(|()| SessionList { sessions }))?;
-        return report_damage(&damage);
+        let list = (memory.upkeep()).with_damage(SessionList { sessions }, Some(&listed))?;
+        print_json(&list)?;
+        return report_damage(&list);
     }
+    let damage = memory.upkeep().with_damage((), Some(&listed))?;
     let mut out = stdout();
     if rows.is_empty() {
         writeln!(out, "no session matches")?;

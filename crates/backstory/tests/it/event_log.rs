@@ -83,8 +83,8 @@ fn a_sweep_logs_its_passes_and_what_it_parsed() {
         "discover",
         "import",
         "digest",
-        "code",
         "index",
+        "code",
         "checksums",
         "retain",
     ];

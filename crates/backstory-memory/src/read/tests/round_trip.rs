@@ -35,7 +35,7 @@ fn answers_can_be_read_back() {
         let session = memory.sessions().open(row.clone());
         let record = session.record(NOW).unwrap();
         check(&memory.upkeep().with_damage(record, None).unwrap());
-        check(&session.digest().unwrap().record(&memory, NOW).unwrap());
+        check(&session.digest_record(NOW).unwrap());
         for event in session.events(EventRange::All).unwrap() {
             check(&event.unwrap());
         }

@@ -74,18 +74,11 @@ pub(in crate::commands) fn inspect(arguments: &InspectArgs) -> Result<(), Error>
 
 /// Returns the tables in a folder, as far as they can be read.
 fn read_tables(folder: &Path, unread: &mut UnreadFiles) -> FolderSummary {
-    match inspect_folder(folder) {
-        Ok(tables) => {
-            for (path, reason) in &tables.failed {
-                unread.add_problem(path, reason);
-            }
-            tables
-        }
-        Err(error) => {
-            unread.add_file(folder, error);
-            FolderSummary::default()
-        }
+    let tables = inspect_folder(folder);
+    for (path, reason) in &tables.failed {
+        unread.add_problem(path, reason);
     }
+    tables
 }
 
 fn add_problems(answer: &mut Value, problems: &[Problem]) {

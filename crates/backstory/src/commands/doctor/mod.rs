@@ -59,7 +59,7 @@ impl<'a> DoctorReport<'a> {
             &ExamineOptions {
                 sources: &sources,
                 places: &setting.places(),
-                program: program.as_deref().unwrap_or_default(),
+                program: program.as_deref().ok(),
                 spool: &setting.spool(),
                 catalogue: &setting.catalogue(),
                 model: setting.config.model.as_deref(),
