@@ -6,12 +6,36 @@ use std::path::{Path, PathBuf};
 use backstory_redact::{RULES, Redactor};
 use backstory_store::{Project, Store};
 
+use crate::Memory;
 use crate::error::Result;
 use crate::path_text::path_text;
 use crate::random::random_key;
 
 /// The setting that the key of a store's redactor is made of.
 pub(crate) const KEY_SETTING: &str = "redaction-key";
+
+/// The setting that says that something was stored without redaction.
+const UNREDACTED_SETTING: &str = "stored-unredacted";
+
+impl Memory {
+    /// Notes that something is stored without redaction.
+    pub(crate) fn mark_unredacted(&self) -> Result<()> {
+        match self.store.kept(UNREDACTED_SETTING)? {
+            Some(_) => Ok(()),
+            None => Ok(self.store.keep(UNREDACTED_SETTING, b"1")?),
+        }
+    }
+
+    /// Returns whether anything was ever stored without redaction. What was is not redacted later.
+    pub fn has_unredacted(&self) -> Result<bool> {
+        Ok(self.store.kept(UNREDACTED_SETTING)?.is_some())
+    }
+
+    /// Returns a redactor for files that are made of the store, with the store's key, if it has one. Writes nothing.
+    pub fn export_redactor(&self) -> Result<Redactor> {
+        redactor_of_store(Some(&self.store))
+    }
+}
 
 /// Returns the redactor of a store that may not be there, or have no key yet. Writes nothing.
 pub(crate) fn redactor_of_store(store: Option<&Store>) -> Result<Redactor> {

@@ -254,6 +254,9 @@ pub struct Captures<'m> {
 impl Captures<'_> {
     /// Stores a hook event; one that is received twice is stored once. It must have been cleaned, with this redactor if there is one.
     pub fn store(&self, cleaned: &Capture, redactor: Option<&Redactor>) -> Result<Captured> {
+        if redactor.is_none() {
+            self.memory.mark_unredacted()?;
+        }
         cleaned.store(&self.memory.store, redactor)
     }
 

@@ -339,6 +339,9 @@ impl Memory {
                 stored_end,
             });
         }
+        if redactor.is_none() && !jobs.is_empty() {
+            self.mark_unredacted()?;
+        }
         let mut report = ImportReport::begin(discovery);
         let bytes_total = jobs
             .iter()

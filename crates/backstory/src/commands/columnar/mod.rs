@@ -128,7 +128,13 @@ pub(super) fn export(setting: &Setting, arguments: &ExportArgs) -> Result<(), Er
     }
     let embedder = open_embedder(setting, &arguments.output)?;
     let redactor = match setting.config.redact {
-        Redact::On => Some(memory.store_redactor()?),
+        Redact::On if memory.has_unredacted()? => {
+            warn(
+                "the store has sessions that were imported with redact = off: what is written may have secrets, and is marked redaction = off",
+            );
+            None
+        }
+        Redact::On => Some(memory.export_redactor()?),
         Redact::Off => None,
     };
     let options = export_options(redactor, embedder.as_ref());

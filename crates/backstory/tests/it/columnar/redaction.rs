@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use backstory_columnar::SessionFile;
+use backstory_columnar::{AttributeValue, SessionFile};
 
 use super::{output, turn};
 use crate::environment::{Environment, claude_id, claude_path};
@@ -44,6 +44,24 @@ fn secrets_stay_out_of_files() {
             .stdout
             .contains(&secret)
     );
+}
+
+#[test]
+fn exports_of_an_unredacted_store_say_so() {
+    let environment = Environment::new();
+    environment.write(&claude_path(1), turn(1).replace("question", &secret()));
+    let config = ".config/backstory/config.toml";
+    environment.write(config, "redact = \"off\"\n");
+    environment.sweep();
+    environment.write(config, "redact = \"on\"\n");
+    let file = output(&environment, "all.h5");
+    let outcome = environment.run(&["export", "-o", &file]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert_eq!(outcome.warnings(), 1, "{}", outcome.stderr);
+    let exported = SessionFile::open(file.as_ref()).unwrap();
+    let session = exported.session(&claude_id(1)).unwrap().read().unwrap();
+    let redaction = ("redaction".to_string(), AttributeValue::Text("off".into()));
+    assert!(session.attributes.other.contains(&redaction));
 }
 
 /// A log whose title, record id and tool id are secrets.
