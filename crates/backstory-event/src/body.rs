@@ -33,6 +33,10 @@ pub struct EventBody {
     pub images: Vec<Image>,
     /// Settings that the record of a prompt names.
     pub context: Option<Box<TurnContext>>,
+    /// Words of the user in a tool's result: answers to questions, or the reason of a rejection.
+    pub user_answers: Vec<UserAnswer>,
+    /// Title of the plan that a call presents to the user.
+    pub plan: Option<String>,
 }
 
 impl EventBody {
@@ -95,6 +99,16 @@ impl Marks {
         let set = marks.into_iter().filter(|(is_set, _)| *is_set);
         set.map(|(_, name)| name).collect()
     }
+}
+
+/// Words of the user in a tool's result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UserAnswer {
+    /// The agent's question; `None` where the user rejected the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    /// The user's words.
+    pub text: String,
 }
 
 /// An image or document that a person gave to the agent. Its bytes stay in the stored log.

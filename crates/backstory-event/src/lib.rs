@@ -13,7 +13,7 @@ mod telemetry;
 mod tool;
 mod view;
 
-pub use body::{EventBody, Identity, Image, Marks, TurnContext};
+pub use body::{EventBody, Identity, Image, Marks, TurnContext, UserAnswer};
 pub use edit::{Change, FileEdit, Hunk, HunkLine, Substitution};
 pub use event::{
     Action, Billing, Event, EventKey, Extension, Fragment, Kind, Output, Parent, ParentKind,

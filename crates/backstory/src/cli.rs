@@ -314,6 +314,9 @@ pub(crate) struct TailArgs {
 pub(crate) struct DigestArgs {
     /// The session's id or the beginning of it.
     pub(crate) session: String,
+    /// Print everything: all errors, files, decisions and what was done.
+    #[arg(long)]
+    pub(crate) full: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -224,6 +224,7 @@ impl Block<'_> {
                 };
                 part.body.arguments = input.arguments();
                 part.body.command = input.command_column();
+                part.body.plan = input.plan_title(&tool);
                 if kind == "tool_use" {
                     part.body.edits = edits::asked_edits(&tool, &input);
                 }

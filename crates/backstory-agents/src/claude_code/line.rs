@@ -6,6 +6,7 @@ use std::cell::OnceCell;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::answers;
 use super::content::{Message, Part, TEXT_PART};
 use super::edits;
 use super::marks;
@@ -241,6 +242,12 @@ impl<'a> Line<'a> {
                     body.marks.interrupted = marks::is_interruption(&body.text);
                     body.marks.denied =
                         part.error && marks::is_denial(&body.text, denial.as_deref());
+                    if body.marks.denied {
+                        let version = self.version();
+                        let reason =
+                            answers::rejection(&body.text, denial.as_deref(), version.as_deref());
+                        body.user_answers.extend(reason);
+                    }
                     if body.status.is_none() {
                         body.status.clone_from(&denial);
                     }
@@ -296,6 +303,7 @@ impl<'a> Line<'a> {
         if let (Some(result), None, Some(twin)) = (results.next(), results.next(), self.twin()) {
             result.body.status = string(twin.status).map(Cow::into_owned);
             result.body.edits.extend(edits::made_edit(twin));
+            result.body.user_answers = answers::question_answers(twin);
         }
         parts
     }

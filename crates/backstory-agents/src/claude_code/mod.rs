@@ -4,6 +4,7 @@
 //! `isSidechain`, sibling files `agent-<id>.jsonl`, and `<session>/subagents/agent-<id>.jsonl`; each becomes a session of its
 //! own, `<session>/agent-<id>`, whose parent is the session.
 
+mod answers;
 pub(crate) mod content;
 mod edits;
 mod facts;

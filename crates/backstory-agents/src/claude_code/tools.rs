@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::twin::Twin;
-use crate::shared::{command_column, string};
+use crate::shared::{command_column, cut, string};
 use backstory_event::{Action, ToolClass, Touch};
 
 /// Tools that keep the agent's own books, or wait.
@@ -63,6 +63,8 @@ pub(super) struct ToolInput<'a> {
     pub(super) replace_all: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) edits: Option<&'a RawValue>,
+    #[serde(borrow)]
+    plan: Option<&'a RawValue>,
     /// The input as it is written.
     #[serde(skip)]
     raw: Option<&'a RawValue>,
@@ -71,7 +73,23 @@ pub(super) struct ToolInput<'a> {
     pub(super) command: Option<Cow<'a, str>>,
 }
 
+/// Tool that presents a plan to the user, in newer and older logs.
+const PLAN_TOOLS: [&str; 2] = ["ExitPlanMode", "exit_plan_mode"];
+
+/// Maximum length of a plan's title.
+const MAX_TITLE_BYTES: usize = 200;
+
 impl<'a> ToolInput<'a> {
+    /// Returns the title of the plan that a tool presents to the user; empty where the call does not have the plan.
+    pub(super) fn plan_title(&self, tool: &str) -> Option<String> {
+        PLAN_TOOLS.contains(&tool).then(|| {
+            let plan = string(self.plan).unwrap_or_default();
+            let line = plan.lines().map(str::trim).find(|line| !line.is_empty());
+            let title = line.unwrap_or_default().trim_start_matches(['#', ' ']);
+            cut(title, MAX_TITLE_BYTES).to_string()
+        })
+    }
+
     pub(super) fn parse(raw: &'a RawValue) -> Self {
         let fields = match raw.get().starts_with('{') {
             true => serde_json::from_str(raw.get()).unwrap_or_default(),

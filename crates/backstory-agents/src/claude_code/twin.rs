@@ -55,6 +55,11 @@ pub(super) struct Twin<'a> {
     pub(super) user_modified: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) structured_patch: Option<&'a RawValue>,
+    /// Questions that the agent asked, and the user's answers by question.
+    #[serde(borrow)]
+    pub(super) questions: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) answers: Option<&'a RawValue>,
 }
 
 impl<'a> Twin<'a> {

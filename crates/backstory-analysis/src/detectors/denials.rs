@@ -20,7 +20,7 @@ fn detect(notes: &Notes, _: &AgentConventions, found: &mut Vec<Signal>) {
         // What was denied stands just before, if it was noted.
         let before = notes.steps[..at].last().map(|step| &step.what);
         let (what, said) = match before {
-            Some(What::Run(run)) if run.ok.is_none() => {
+            Some(What::Run(run)) if run.denied || run.ok.is_none() => {
                 (format!("`{}`", program(&run.command)), run.command.as_str())
             }
             Some(What::Edit { paths, .. }) => (

@@ -5,25 +5,21 @@ use std::collections::HashMap;
 use super::command::{self, CommandKind};
 use super::notes::{Notes, Step, What, shortened};
 use super::outcome::{self, Outcome, runs};
-use super::{FileChange, Statement, said, trouble};
+use super::{FileChange, Statement, decisions, said, summary, trouble};
 use crate::{AgentConventions, text};
-use backstory_event::Seq;
+use backstory_event::{Seq, TurnNo};
 
 /// Maximum number of statements of each kind.
-const MOST_STATEMENTS: usize = 20;
+pub(super) const MOST_STATEMENTS: usize = 20;
 
 /// Characters of a prompt that are quoted, of its beginning and of its end.
 const QUOTE: (usize, usize) = (240, 60);
 
-/// A prompt of up to so many bytes may hold a decision.
-const MOST_DECIDED: usize = 500;
-
-/// The longest title, in characters.
-const TITLE: usize = 80;
-
 /// The digest of a session, made of its notes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Account {
+    /// The session in one sentence: what was asked, what came of it, what is open.
+    pub headline: Option<Statement>,
     /// The first request.
     pub goal: Vec<Statement>,
     /// Its end.
@@ -36,6 +32,8 @@ pub struct Account {
     pub files: Vec<FileChange>,
     /// Errors, and how each ended.
     pub errors: Vec<Statement>,
+    /// Errors of tests, builds and checks that were not seen to pass afterwards.
+    pub problems: Vec<Statement>,
     /// Decisions and corrections by the user.
     pub decisions: Vec<Statement>,
     /// Work left to do, as its end says.
@@ -46,15 +44,41 @@ impl Account {
     /// Makes the account of a session.
     pub fn new(notes: &Notes, agents: &AgentConventions) -> Self {
         let (outcome, reasons) = outcome::judge(notes);
-        Account {
+        let next_steps = next_steps(notes);
+        let (errors, problems) = errors(notes);
+        let mut account = Account {
+            headline: summary::headline(notes, outcome, &next_steps, agents),
             goal: goal(notes, agents),
             outcome,
             reasons,
             done: done(notes),
             files: files(notes),
-            errors: errors(notes),
-            decisions: decisions(notes, agents),
-            next_steps: next_steps(notes),
+            errors,
+            problems,
+            decisions: decisions::of_user(notes, agents),
+            next_steps,
+        };
+        account.cite_turns(notes);
+        account
+    }
+
+    /// Adds the turn to statements that name only events: the turn of the last one.
+    fn cite_turns(&mut self, notes: &Notes) {
+        let turns: HashMap<Seq, TurnNo> = (notes.steps.iter())
+            .map(|step| (step.seq, step.turn))
+            .collect();
+        let last_turn = notes.steps.last().map(|step| step.turn);
+        let all = [
+            &mut self.reasons,
+            &mut self.done,
+            &mut self.errors,
+            &mut self.problems,
+        ];
+        for statement in all.into_iter().flatten().chain(&mut self.headline) {
+            let known = statement.events.iter().rev().find_map(|seq| turns.get(seq));
+            // The last event of a session is mostly no step.
+            let turn = known.copied().or(last_turn);
+            statement.turn = statement.turn.or(turn);
         }
     }
 }
@@ -79,29 +103,9 @@ fn goal(notes: &Notes, agents: &AgentConventions) -> Vec<Statement> {
 
 /// Returns the first prompt of a person that says more than to go on.
 pub fn first_request<'n>(notes: &'n Notes, agents: &AgentConventions) -> Option<&'n str> {
-    let mut texts = prompts(notes).map(|(_, text)| text);
-    texts.find(|text| said::is_of_a_person(text, agents) && !said::is_go_on(text))
-}
-
-/// Returns a title that people recognise, for a session that has none but its first line.
-pub fn title(notes: &Notes, agents: &AgentConventions) -> Option<String> {
-    let line = first_request(notes, agents)?
-        .lines()
-        .map(str::trim)
-        .find(|line| line.chars().any(char::is_alphabetic))?;
-    let line = line.trim_start_matches(['#', '*', '-', ' ']);
-    let whole = line.chars().count() <= TITLE;
-    let title: String = if whole {
-        line.to_string()
-    } else {
-        let cut: String = line.chars().take(TITLE).collect();
-        let end = cut
-            .rfind(' ')
-            .filter(|end| *end > TITLE / 2)
-            .unwrap_or(cut.len());
-        format!("{}…", &cut[..end])
-    };
-    Some(title)
+    summary::requests(notes, agents)
+        .map(|(_, text)| text)
+        .next()
 }
 
 fn done(notes: &Notes) -> Vec<Statement> {
@@ -137,7 +141,7 @@ fn done(notes: &Notes) -> Vec<Statement> {
     }
     // Commands that prove or deliver, by what they are; the same one again is told once.
     let mut told: Vec<(String, Vec<Seq>, String)> = Vec::new();
-    for (step, run) in runs(notes).filter(|(_, run)| !run.kind.is_other()) {
+    for (step, run) in runs(notes).filter(|(_, run)| !run.kind.is_other() && !run.denied) {
         let program = command::program(&run.command);
         let (name, how) = match (run.kind, run.ok) {
             (CommandKind::Commit, Some(true)) => (
@@ -218,12 +222,21 @@ fn files(notes: &Notes) -> Vec<FileChange> {
     changes
 }
 
-/// Errors by what they are, and how each ended.
-fn errors(notes: &Notes) -> Vec<Statement> {
-    let mut found: Vec<(String, String, Vec<Seq>, Option<&str>)> = Vec::new();
+/// An error, everywhere it occurred.
+struct FoundError<'n> {
+    signature: String,
+    said: String,
+    events: Vec<Seq>,
+    /// The command that failed last with it.
+    command: Option<&'n str>,
+}
+
+/// Returns errors by what they are, each with how it ended, and those of checks that were not seen to pass afterwards.
+fn errors(notes: &Notes) -> (Vec<Statement>, Vec<Statement>) {
+    let mut found: Vec<FoundError<'_>> = Vec::new();
     for step in &notes.steps {
-        let (told, command) = match &step.what {
-            What::Run(run) if run.ok == Some(false) => {
+        let (said, command) = match &step.what {
+            What::Run(run) if run.ok == Some(false) && !run.denied => {
                 (run.said.as_deref(), Some(run.command.as_str()))
             }
             What::Edit {
@@ -232,41 +245,59 @@ fn errors(notes: &Notes) -> Vec<Statement> {
             What::Failed { said, .. } => (Some(said.as_str()), None),
             _ => continue,
         };
-        let told = told
-            .filter(|told| !told.is_empty())
-            .unwrap_or("failed without a word");
-        let signature = trouble::signature(told);
-        match found.iter_mut().find(|(known, ..)| *known == signature) {
-            Some((_, _, events, last)) => {
-                events.push(step.seq);
-                *last = command;
+        // What failed without a word says nothing: most of it is a search that found nothing.
+        let Some(said) = said.filter(|said| trouble::is_informative(said)) else {
+            continue;
+        };
+        let signature = trouble::signature(said);
+        match found.iter_mut().find(|known| known.signature == signature) {
+            Some(known) => {
+                known.events.push(step.seq);
+                known.command = command;
             }
-            None => found.push((signature, told.to_string(), vec![step.seq], command)),
+            None => found.push(FoundError {
+                signature,
+                said: said.to_string(),
+                events: vec![step.seq],
+                command,
+            }),
         }
     }
-    let state = |(_, told, events, command): (String, String, Vec<Seq>, Option<&str>)| {
-        let last = events.last().copied().unwrap_or_default();
-        let times = if events.len() > 1 {
-            format!(" ({} times)", events.len())
-        } else {
-            String::new()
+    let (mut errors, mut problems) = (Vec::new(), Vec::new());
+    for error in found {
+        let last = error.events.last().copied().unwrap_or_default();
+        let times = match error.events.len() {
+            1 => String::new(),
+            times => format!(" ({times} times)"),
         };
-        let again = command.and_then(|command| passed_later(notes, command, last));
-        let mut cited = events;
-        let ended = match (command, again) {
-            (Some(_), Some(seq)) => {
-                cited.push(seq);
-                "; the command passed later"
+        let again = error
+            .command
+            .and_then(|command| passed_later(notes, command, last));
+        let is_check = error
+            .command
+            .is_some_and(|command| command::kind(command).is_proof());
+        let ended = match (error.command, again) {
+            (Some(command), Some(_)) => format!("; `{}` passed later", command::program(command)),
+            (Some(command), None) if is_check => {
+                format!(
+                    "; `{}` was not seen to pass after it",
+                    command::program(command)
+                )
             }
-            (Some(_), None) => "; the command was not seen to pass after it",
-            (None, _) => "",
+            _ => String::new(),
         };
+        let mut cited = error.events;
+        cited.extend(again);
         cited.dedup();
-        Statement::new(&format!("{told}{times}{ended}"), cited)
-    };
-    let mut errors: Vec<Statement> = found.into_iter().map(state).collect();
+        let text = format!("{}{times}{ended}", error.said);
+        if is_check && again.is_none() {
+            problems.push(Statement::new(&text, cited.clone()));
+        }
+        errors.push(Statement::new(&text, cited));
+    }
     errors.truncate(MOST_STATEMENTS);
-    errors
+    problems.truncate(MOST_STATEMENTS);
+    (errors, problems)
 }
 
 /// The first event after `seq` where the same command worked.
@@ -280,23 +311,6 @@ pub(crate) fn passed_later(notes: &Notes, command: &str, seq: Seq) -> Option<Seq
     runs(notes)
         .find(|(step, run)| step.seq > seq && run.ok == Some(true) && same(&run.command, run.kind))
         .map(|(step, _)| step.seq)
-}
-
-/// Returns decisions and corrections of the user.
-fn decisions(notes: &Notes, agents: &AgentConventions) -> Vec<Statement> {
-    let mut decisions: Vec<Statement> = prompts(notes)
-        .skip(1)
-        .filter(|(_, text)| said::is_of_a_person(text, agents) && !said::is_go_on(text))
-        // Longer ones are mostly pasted.
-        .filter(|(_, text)| text.len() <= MOST_DECIDED)
-        .filter(|(_, text)| said::is_correction(text) || said::is_decision(text))
-        .map(|(step, text)| quote(step, text))
-        .collect();
-    if decisions.len() > MOST_STATEMENTS {
-        // What was said last holds.
-        decisions.drain(..decisions.len() - MOST_STATEMENTS);
-    }
-    decisions
 }
 
 fn next_steps(notes: &Notes) -> Vec<Statement> {
@@ -325,7 +339,7 @@ pub fn prompts(notes: &Notes) -> impl Iterator<Item = (&Step, &str)> {
     })
 }
 
-fn quote(step: &Step, said: &str) -> Statement {
+pub(super) fn quote(step: &Step, said: &str) -> Statement {
     let line = shortened(said, QUOTE).replace('\n', " ");
     Statement {
         text: text::beginning(&line, 1_200).to_string(),
@@ -392,11 +406,7 @@ mod tests {
         assert_eq!((account.files.len(), account.files[0].events.len()), (1, 1));
         assert_eq!(
             texts(&account.errors),
-            [
-                "error: test failed; the command passed later",
-                "String to replace not found in file.",
-                "File does not exist.",
-            ]
+            ["error: test failed; `cargo test` passed later",]
         );
         assert_eq!(
             texts(&account.decisions),
@@ -404,8 +414,8 @@ mod tests {
         );
         assert_eq!(texts(&account.next_steps), ["Update the changelog"]);
         assert_eq!(
-            title(&story.notes, &KNOWN_AGENTS).as_deref(),
-            Some("the cart test is flaky, fix it")
+            summary::title(&story.notes, &KNOWN_AGENTS).as_deref(),
+            Some("The cart test is flaky, fix it")
         );
         let all = [
             &account.goal,
@@ -426,9 +436,9 @@ mod tests {
     fn titles_are_cut_between_words() {
         let mut story = Story::default();
         story.prompt(&format!("## please {}", "look into it ".repeat(20)));
-        let title = title(&story.notes, &KNOWN_AGENTS).unwrap();
+        let title = summary::title(&story.notes, &KNOWN_AGENTS).unwrap();
         assert!(
-            title.starts_with("please look into") && title.ends_with(" look…"),
+            title.starts_with("Look into it") && title.ends_with(" it…"),
             "{title}"
         );
     }

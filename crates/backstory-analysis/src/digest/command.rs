@@ -32,6 +32,14 @@ impl CommandKind {
         *self == CommandKind::Other
     }
 
+    /// Returns whether commands of this kind leave something beyond the session.
+    pub fn is_delivery(self) -> bool {
+        matches!(
+            self,
+            CommandKind::Commit | CommandKind::Push | CommandKind::PullRequest
+        )
+    }
+
     /// Returns whether commands of this kind show if the work is sound.
     pub fn is_proof(self) -> bool {
         matches!(

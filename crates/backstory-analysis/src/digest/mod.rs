@@ -6,6 +6,7 @@
 
 mod account;
 mod command;
+mod decisions;
 mod noted;
 mod notes;
 mod outcome;
@@ -14,12 +15,13 @@ mod prepared_note;
 mod said;
 #[cfg(any(test, feature = "story"))]
 mod story;
+mod summary;
 mod trouble;
 
 use backstory_event::{Seq, TurnNo};
 use serde::{Deserialize, Serialize};
 
-pub use account::{Account, first_request, prompts, title};
+pub use account::{Account, first_request, prompts};
 pub use command::{CommandKind, program};
 pub use noted::Noted;
 pub use notes::{EventPlace, Last, Notes, Run, Step, What};
@@ -28,6 +30,7 @@ pub use prepared_note::{PreparedCall, PreparedNote, PreparedResult};
 pub use said::{is_correction, is_decision, is_go_on, is_of_a_person};
 #[cfg(any(test, feature = "story"))]
 pub use story::Story;
+pub use summary::{title, title_of_first_request};
 pub use trouble::signature;
 
 /// A sentence of a digest, and the events that it rests on.

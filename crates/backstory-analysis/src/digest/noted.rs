@@ -34,7 +34,11 @@ impl Noted {
                 [none(), paths.join("\n"), said.unwrap_or_default()],
             ),
             What::Failed { target, said, .. } => (Kind::ToolResult, [none(), target, said]),
-            What::Denied(_) | What::Interrupted | What::Compacted => return None,
+            What::Denied(_)
+            | What::Answer { .. }
+            | What::Plan(_)
+            | What::Interrupted
+            | What::Compacted => return None,
         };
         Some(Noted {
             seq: step.seq,

@@ -1,10 +1,11 @@
 //! Notes of a session, taken while its events go by: enough to say what happened long after its text is gone.
 
-use backstory_event::{EventView, Seq, TimeMs, TurnNo};
+use backstory_event::{EventView, Seq, TimeMs, TurnNo, UserAnswer};
 use serde::{Deserialize, Serialize};
 
 use super::command::CommandKind;
 use super::prepared_note::{PreparedCall, PreparedNote, PreparedResult};
+use super::said;
 use crate::{AgentConventions, text};
 
 /// With so many steps, commands that just worked are noted no more.
@@ -12,6 +13,12 @@ const MOST_STEPS: usize = 4_000;
 
 /// Characters that are kept of a reply that another prompt followed, of its beginning and of its end.
 const EARLIER_REPLY: (usize, usize) = (240, 160);
+
+/// Characters that are kept of an option or a question, of its beginning and of its end.
+const OPTION: (usize, usize) = (240, 60);
+
+/// The same of an answer.
+const ANSWER: (usize, usize) = (400, 100);
 
 /// Maximum number of calls that wait for their result.
 const MOST_OPEN: usize = 64;
@@ -78,8 +85,18 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<Seq>,
     },
-    /// The user did not allow it.
+    /// The user, or a rule, did not allow it; the tool.
     Denied(String),
+    /// The user answered within a turn, or chose an option of the agent's last reply.
+    Answer {
+        /// The agent's question or the option; `None` where the user rejected a call.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        question: Option<String>,
+        /// The user's words.
+        said: String,
+    },
+    /// The agent presented a plan; its title, which may be empty.
+    Plan(String),
     /// The user stopped the agent.
     Interrupted,
     /// The agent's history was replaced by a summary of it.
@@ -107,6 +124,9 @@ pub struct Run {
     /// Duration in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ms: Option<i64>,
+    /// True if it did not run, because the user or a rule did not allow it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub denied: bool,
 }
 
 /// Last event of a conversation.
@@ -161,8 +181,16 @@ impl Notes {
         self.events = place.seq;
         match note {
             PreparedNote::Prompt(text) => {
+                let option = self.chosen_option(&text);
                 self.close_turn();
+                let answer = option.map(|option| What::Answer {
+                    question: Some(option),
+                    said: text.clone(),
+                });
                 self.add(place, What::Prompt(text));
+                if let Some(answer) = answer {
+                    self.add(place, answer);
+                }
                 self.last = Some(Last::Prompt);
             }
             PreparedNote::Reply(text) => {
@@ -232,6 +260,16 @@ impl Notes {
         }
     }
 
+    /// Returns the option of the last reply that a prompt names by its number.
+    fn chosen_option(&self, prompt: &str) -> Option<String> {
+        let number = said::option_number(prompt)?;
+        let reply = self.steps.last().and_then(|step| match &step.what {
+            What::Reply(text) => Some(text),
+            _ => None,
+        })?;
+        said::numbered_item(reply, number).map(|item| shortened(item, OPTION))
+    }
+
     /// A turn is over: of what the agent said in it only the end matters now, and of that only the gist.
     fn close_turn(&mut self) {
         let Some(turn) = self.steps.last().map(|step| step.turn) else {
@@ -264,6 +302,9 @@ impl Notes {
 
     fn call(&mut self, place: EventPlace, call: PreparedCall) {
         let full = self.steps.len() >= MOST_STEPS;
+        if let Some(title) = call.plan {
+            return self.add(place, What::Plan(title));
+        }
         match call.command {
             // A patch that is applied by a command is an edit.
             Some(kind) if !call.paths.is_empty() && kind.is_other() => {
@@ -293,20 +334,40 @@ impl Notes {
         });
     }
 
-    fn result(&mut self, place: EventPlace, result: PreparedResult) {
+    fn step_mut(&mut self, seq: Seq) -> Option<&mut Step> {
+        self.steps.iter_mut().rev().find(|step| step.seq == seq)
+    }
+
+    fn add_answers(&mut self, place: EventPlace, answers: Vec<UserAnswer>) {
+        for answer in answers {
+            let question = answer.question;
+            let what = What::Answer {
+                question: question.map(|question| shortened(&question, OPTION)),
+                said: shortened(&answer.text, ANSWER),
+            };
+            self.add(place, what);
+        }
+    }
+
+    fn result(&mut self, place: EventPlace, mut result: PreparedResult) {
         let Some(call) = place.call else { return };
         let open = self.open.iter().position(|open| open.seq == call);
         let open = open.map(|at| self.open.remove(at));
-        let step = self.steps.iter_mut().rev().find(|step| step.seq == call);
+        let answers = std::mem::take(&mut result.answers);
         if result.denied {
-            if let Some(What::Edit { failed, .. }) = step.map(|step| &mut step.what) {
-                *failed = true;
+            match self.step_mut(call).map(|step| &mut step.what) {
+                Some(What::Edit { failed, .. }) => *failed = true,
+                Some(What::Run(run)) => run.denied = true,
+                _ => {}
             }
-            return self.add(place, What::Denied(result.tool));
+            self.add(place, What::Denied(result.tool));
+            return self.add_answers(place, answers);
         }
+        self.add_answers(place, answers);
         if result.interrupted {
             return self.interrupt(place);
         }
+        let step = self.step_mut(call);
         match (step.map(|step| &mut step.what), open) {
             (Some(What::Run(run)), _) => run.end(result),
             (Some(What::Edit { failed, said, .. }), _) => {

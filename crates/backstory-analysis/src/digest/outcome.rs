@@ -18,6 +18,10 @@ pub enum Outcome {
     Failed,
     /// It stopped in the middle.
     Abandoned,
+    /// Only a plan was made, for later or for another session.
+    Planned,
+    /// Its log ends in the middle of work, and nothing says that it was stopped.
+    Running,
     /// There is too little to tell.
     Unknown,
 }
@@ -30,6 +34,8 @@ impl Outcome {
             Outcome::Partial => "partial",
             Outcome::Failed => "failed",
             Outcome::Abandoned => "abandoned",
+            Outcome::Planned => "planned",
+            Outcome::Running => "running",
             Outcome::Unknown => "unknown",
         }
     }
@@ -52,15 +58,10 @@ pub(super) fn judge(notes: &Notes) -> (Outcome, Vec<Statement>) {
         Outcome::Partial
     };
     let (outcome, mut reasons) = match last {
+        _ if let Some(reason) = plan_only(notes) => (Outcome::Planned, vec![reason]),
         Last::Prompt => unanswered(notes, stopped),
-        Last::Call => (
-            stopped,
-            vec![because(notes, "it stopped while a tool was running")],
-        ),
-        Last::Result => (
-            stopped,
-            vec![because(notes, "it stopped before the agent answered")],
-        ),
+        Last::Call => under_way(notes, "the log ends while a tool is running"),
+        Last::Result => under_way(notes, "the log ends before the agent answered"),
         Last::Interruption => (
             stopped,
             vec![because(notes, "the user interrupted it at the end")],
@@ -87,6 +88,64 @@ fn delivered(notes: &Notes) -> Vec<Statement> {
         Some(Statement::new(what, vec![last]))
     };
     kinds.into_iter().filter_map(of).collect()
+}
+
+/// Returns why a session made only a plan, if it did: nothing else was changed or delivered after the last one was presented, or every file
+/// that was changed is a plan.
+fn plan_only(notes: &Notes) -> Option<Statement> {
+    let changed = |step: &Step| match &step.what {
+        What::Edit {
+            paths,
+            failed: false,
+            ..
+        } => paths.iter().any(|path| !is_plan(path)),
+        What::Run(run) => run.kind.is_delivery() && run.ok == Some(true),
+        _ => false,
+    };
+    let plan = |step: &&Step| matches!(step.what, What::Plan(_));
+    if let Some(at) = notes.steps.iter().rposition(|step| plan(&step)) {
+        let is_last = !notes.steps[at..].iter().any(changed);
+        let why = "it ends with a plan, and nothing was changed after it";
+        return is_last.then(|| Statement::new(why, vec![notes.steps[at].seq]));
+    }
+    let wrote_plan = |step: &&Step| match &step.what {
+        What::Edit {
+            paths,
+            failed: false,
+            ..
+        } => paths.iter().all(|path| is_plan(path)),
+        _ => false,
+    };
+    let last = notes.steps.iter().rev().find(wrote_plan)?;
+    let why = "only a plan was written";
+    (!notes.steps.iter().any(changed)).then(|| Statement::new(why, vec![last.seq]))
+}
+
+/// Returns whether a file is a written plan.
+fn is_plan(path: &str) -> bool {
+    let path = path.to_lowercase().replace('\\', "/");
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let is_text = [".md", ".markdown", ".txt"]
+        .iter()
+        .any(|extension| name.ends_with(extension));
+    let mut folders = folder.rsplit('/');
+    is_text && (name.contains("plan") || folders.any(|folder| folder == "plans"))
+}
+
+/// Judges a session whose log ends in the middle of a turn: what was done last may have been its end.
+fn under_way(notes: &Notes, why: &str) -> (Outcome, Vec<Statement>) {
+    let last = notes.steps.last();
+    match last.map(|step| &step.what) {
+        Some(What::Run(run)) if run.kind.is_delivery() && run.ok == Some(true) => (
+            Outcome::Success,
+            vec![because(notes, "what it did last was delivered")],
+        ),
+        Some(What::Denied(_)) => (
+            Outcome::Abandoned,
+            vec![because(notes, "the user rejected the last call")],
+        ),
+        _ => (Outcome::Running, vec![because(notes, why)]),
+    }
 }
 
 fn unanswered(notes: &Notes, stopped: Outcome) -> (Outcome, Vec<Statement>) {
@@ -135,37 +194,52 @@ fn answered(notes: &Notes, delivered: &[Statement]) -> (Outcome, Vec<Statement>)
         };
         return (Outcome::Partial, vec![Statement::new(what, vec![step.seq])]);
     }
-    let proofs: Vec<Statement> = proofs(notes);
     let asked = notes
         .steps
         .iter()
         .rev()
         .find(|step| matches!(step.what, What::Prompt(_)));
     let complaint = last_prompt(notes).is_some_and(said::is_complaint);
-    let proven = |statement: &Statement| {
-        statement
-            .events
-            .iter()
-            .any(|event| Some(*event) > asked.map(|step| step.seq))
+    let acted = |step: &Step| {
+        Some(step.seq) > asked.map(|step| step.seq)
+            && match &step.what {
+                What::Edit { failed, .. } => !failed,
+                What::Run(run) => run.ok == Some(true),
+                _ => false,
+            }
     };
-    if complaint && !proofs.iter().any(proven) {
+    if complaint && !notes.steps.iter().any(acted) {
         let events = asked.map(|step| step.seq).into_iter().collect();
-        let why =
-            "the user said that something was wrong, and nothing shows that it is not any more";
+        let why = "the user said that something was wrong, and nothing was done about it";
         return (Outcome::Partial, vec![Statement::new(why, events)]);
+    }
+    if let Some(why) = all_edits_failed(notes, delivered) {
+        return (Outcome::Failed, vec![why]);
     }
     if said::is_waiting(text::ending(reply, END_OF_REPLY)) {
         return (
-            Outcome::Partial,
+            Outcome::Running,
             vec![because(
                 notes,
-                "the agent says that something is still to come",
+                "the agent waits for something that still runs",
             )],
         );
     }
     let mut reasons = vec![because(notes, "the last prompt was answered")];
-    reasons.extend(proofs);
+    reasons.extend(proofs(notes));
     (Outcome::Success, reasons)
+}
+
+/// Returns that nothing could be changed, if every edit of the session failed.
+fn all_edits_failed(notes: &Notes, delivered: &[Statement]) -> Option<Statement> {
+    let mut edits = notes.steps.iter().filter_map(|step| match step.what {
+        What::Edit { failed, .. } => Some((step.seq, failed)),
+        _ => None,
+    });
+    let last = edits.clone().last()?;
+    let why = "every edit failed";
+    (delivered.is_empty() && edits.all(|(_, failed)| failed))
+        .then(|| Statement::new(why, vec![last.0]))
 }
 
 /// Tests, builds and checks that passed when they last ran.
@@ -199,18 +273,13 @@ fn broken_at_the_end(notes: &Notes) -> Option<(&Step, &Run)> {
                 .filter(|(_, run)| run.kind == kind && finished(run))
                 .last()?;
             let delivered_after = runs(notes).any(|(later, run)| {
-                later.seq > step.seq
-                    && run.ok == Some(true)
-                    && matches!(
-                        run.kind,
-                        CommandKind::Commit | CommandKind::Push | CommandKind::PullRequest
-                    )
+                later.seq > step.seq && run.ok == Some(true) && run.kind.is_delivery()
             });
             (run.ok == Some(false) && !delivered_after).then_some((step, run))
         })
 }
 
-pub(super) fn runs(notes: &Notes) -> impl Iterator<Item = (&Step, &Run)> {
+pub(super) fn runs(notes: &Notes) -> impl DoubleEndedIterator<Item = (&Step, &Run)> {
     notes.steps.iter().filter_map(|step| match &step.what {
         What::Run(run) => Some((step, run)),
         _ => None,
@@ -238,6 +307,8 @@ fn because(notes: &Notes, why: &str) -> Statement {
 
 #[cfg(test)]
 mod tests {
+    use backstory_event::Action;
+
     use super::super::story::Story;
     use super::*;
 
@@ -299,10 +370,28 @@ mod tests {
         check(
             |story| {
                 story
-                    .prompt("merge it")
-                    .reply("Still running; waiting for CI.")
+                    .prompt("it does not work")
+                    .tool("Edit", "/a.rs", Action::Write, None)
+                    .reply("Try now.")
             },
-            Outcome::Partial,
+            Outcome::Success,
+        );
+        check(
+            |story| {
+                story
+                    .prompt("fix it")
+                    .tool("Edit", "/a.rs", Action::Write, Some("not found"))
+                    .reply("Fixed.")
+            },
+            Outcome::Failed,
+        );
+        check(
+            |story| {
+                story
+                    .prompt("merge it")
+                    .reply("CI is still running; waiting for it.")
+            },
+            Outcome::Running,
         );
         check(
             |story| {
@@ -315,10 +404,33 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_is_no_success_yet() {
+        check(
+            |story| {
+                story
+                    .prompt("plan it")
+                    .tool("Write", "/shop/plans/cart.md", Action::Write, None)
+                    .reply("The plan is written.")
+            },
+            Outcome::Planned,
+        );
+        check(
+            |story| {
+                story
+                    .prompt("plan it")
+                    .tool("Write", "/shop/plans/cart.md", Action::Write, None)
+                    .tool("Edit", "/shop/src/cart.rs", Action::Write, None)
+                    .reply("Done.")
+            },
+            Outcome::Success,
+        );
+    }
+
+    #[test]
     fn what_stopped_in_the_middle_is_abandoned() {
         check(
             |story| story.prompt("fix it").start("cargo test"),
-            Outcome::Abandoned,
+            Outcome::Running,
         );
         check(
             |story| {
@@ -327,7 +439,7 @@ mod tests {
                     .run("git commit -m x", "[main 1234567] x", 0)
                     .start("cargo test")
             },
-            Outcome::Partial,
+            Outcome::Running,
         );
         check(
             |story| story.prompt("fix it").reply("Hm.").interrupt(),

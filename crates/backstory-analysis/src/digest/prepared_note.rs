@@ -1,6 +1,6 @@
 //! Notes of one event, whatever the session: everything that has to be parsed or matched.
 
-use backstory_event::{Action, Event, Kind};
+use backstory_event::{Action, Event, Kind, UserAnswer};
 
 use super::command::{self, CommandKind};
 use super::notes::shortened;
@@ -39,6 +39,8 @@ pub struct PreparedCall {
     pub(super) command: Option<CommandKind>,
     /// The command, or the first file.
     pub(super) target: String,
+    /// Title of the plan that it presents to the user.
+    pub(super) plan: Option<String>,
 }
 
 /// A tool's result.
@@ -46,6 +48,8 @@ pub struct PreparedResult {
     pub(super) tool: String,
     pub(super) failed: bool,
     pub(super) denied: bool,
+    /// The user's words in it.
+    pub(super) answers: Vec<UserAnswer>,
     pub(super) interrupted: bool,
     pub(super) in_background: bool,
     pub(super) duration_ms: Option<i64>,
@@ -91,6 +95,7 @@ impl PreparedCall {
             paths,
             command: command.map(command::kind),
             target: shortened(command.or(first_path).unwrap_or_default(), COMMAND),
+            plan: event.body.plan.clone(),
         }
     }
 }
@@ -111,6 +116,7 @@ impl PreparedResult {
             tool: event.tool.clone().unwrap_or_default(),
             failed,
             denied: event.body.marks.denied,
+            answers: event.body.user_answers.clone(),
             interrupted: event.body.marks.interrupted,
             in_background: event.body.in_background,
             duration_ms: event.duration_ms,

@@ -136,32 +136,137 @@ pub fn is_correction(prompt: &str) -> bool {
         || within.iter().any(|words| has_words(&plain, words))
 }
 
-/// Returns whether the user decides something.
+/// Words before a clause that say nothing.
+#[rustfmt::skip]
+const FILLERS: &[&str] = &[
+    "ok", "okay", "yes", "yeah", "no", "nope", "hmm", "and", "but", "also", "so", "well", "actually", "then", "please", "i think", "maybe",
+    "that's fine", "great", "good", "now", "for now", "therefore", "thus", "btw", "perfect", "nice", "right", "sure", "instead",
+];
+
+/// Beginnings of clauses that decide or insist.
+#[rustfmt::skip]
+const DECIDING: &[&str] = &[
+    "let's go with", "let's", "lets", "let us", "don't", "do not", "never", "always", "use", "keep", "go with", "prefer", "i prefer", "i'd prefer",
+    "i would prefer", "i would", "i'd like", "i'd rather", "i want", "we want", "we should", "we shouldn't", "we must", "we need", "we don't",
+    "it should", "it must", "that should", "this should", "they should", "there should", "should be", "make it", "make sure", "leave", "stay on",
+    "skip", "drop", "only", "from now on", "no need", "remember", "stick with", "option", "i meant", "i decided", "we decided", "it's fine",
+    "delete", "avoid", "not", "add only", "we can", "rename it", "call it",
+];
+
+/// Words within a clause that do.
+#[rustfmt::skip]
+const INSISTING: &[&str] = &[
+    "instead of", "rather than", "should not", "shouldn't", "must not", "must be", "no need to", "from now on", "by default", "is settled",
+    "out of scope", "i would replace", "should always", "should never", "is fine", "we don't need", "i don't want", "i don't like",
+];
+
+/// Verbs behind "let's" and the like that are a step of the work.
+#[rustfmt::skip]
+const STEP_VERBS: &[&str] = &[
+    "commit", "push", "continue", "run", "see", "check", "look", "try", "test", "start", "move", "proceed", "go", "review", "create", "open",
+    "merge", "fix", "do", "take", "think", "talk", "know", "understand", "first", "you", "get", "have", "finish", "worry", "resume", "find",
+    "figure", "investigate", "debug", "verify", "ask",
+];
+
+/// Returns whether the user decides or insists on something.
 pub fn is_decision(prompt: &str) -> bool {
     let plain = plain(prompt);
-    let opens = [
-        "let's", "lets ", "use ", "go with", "option", "we ", "always", "never", "prefer",
-        "make it", "keep",
+    let clauses = plain.split(['.', '!', ';', ',', ':', '(']);
+    clauses.filter(|clause| !clause.contains('?')).any(decides)
+}
+
+fn decides(clause: &str) -> bool {
+    let mut rest = clause.trim();
+    while let Some(shorter) = FILLERS.iter().find_map(|word| after_words(rest, word)) {
+        rest = shorter;
+    }
+    let opening = DECIDING
+        .iter()
+        .filter_map(|words| Some((after_words(rest, words)?, *words)));
+    let mut openings = opening.filter(|(object, words)| {
+        let verb = object
+            .trim_start_matches("to ")
+            .trim_start_matches("you to ")
+            .split(' ')
+            .next()
+            .unwrap_or_default();
+        let is_order = !matches!(*words, "don't" | "do not" | "never" | "always");
+        !object.is_empty() && !(is_order && STEP_VERBS.contains(&verb))
+    });
+    openings.next().is_some() || INSISTING.iter().any(|words| has_words(rest, words))
+}
+
+/// Returns what follows words at the beginning of a text.
+fn after_words<'t>(text: &'t str, words: &str) -> Option<&'t str> {
+    let rest = text.strip_prefix(words)?;
+    let ends = !rest.starts_with(|letter: char| letter.is_alphanumeric() || letter == '\'');
+    ends.then(|| rest.trim_start())
+}
+
+/// Returns the number of an option that a prompt begins with: `option 2`, `3, but …`, `1.`.
+pub(crate) fn option_number(prompt: &str) -> Option<u32> {
+    let plain = plain(prompt);
+    let rest = [
+        "let's go with ",
+        "let's do ",
+        "go with ",
+        "let's implement ",
+        "i prefer ",
+        "use ",
+    ]
+    .iter()
+    .find_map(|opening| plain.strip_prefix(opening))
+    .unwrap_or(&plain);
+    let named = ["options ", "option ", "number ", "#"]
+        .iter()
+        .find_map(|word| rest.strip_prefix(word));
+    let digits = named.unwrap_or(rest);
+    let end = digits
+        .find(|letter: char| !letter.is_ascii_digit())
+        .unwrap_or(digits.len());
+    let ends_there = digits[end..].is_empty()
+        || named.is_some()
+        || digits[end..].starts_with([',', '.', ')', ':']) && !digits[end..].starts_with(".0")
+        || digits[end..].starts_with(" but ")
+        || digits[end..].starts_with(" and ");
+    digits[..end]
+        .parse()
+        .ok()
+        .filter(|number| ends_there && (1..=20).contains(number))
+}
+
+/// Returns the item of a numbered list.
+pub(crate) fn numbered_item(reply: &str, number: u32) -> Option<&str> {
+    let marks = [
+        format!("{number}. "),
+        format!("{number}) "),
+        format!("Option {number}"),
     ];
-    let within = [
-        "let's",
-        "i want",
-        "we want",
-        "i'd like",
-        "i prefer",
-        "go with",
-        "option",
-        "should be",
-        "we should",
-        "must",
-        "make sure",
-        "always",
-        "never",
-        "from now on",
-        "decided",
-    ];
-    opens.iter().any(|words| plain.starts_with(words))
-        || within.iter().any(|words| has_words(&plain, words))
+    reply.lines().rev().find_map(|line| {
+        let bare = line.trim_start_matches([' ', '*', '#', '-', '(']);
+        let item = marks
+            .iter()
+            .find_map(|mark| bare.strip_prefix(mark.as_str()))?;
+        let item = item.trim_matches([' ', ':', '*', '-', '—', ')']);
+        item.chars().any(char::is_alphabetic).then_some(item)
+    })
+}
+
+/// Returns whether a text asks something and says nothing else.
+pub(crate) fn is_question(said: &str) -> bool {
+    let plain = plain(said);
+    let suggests = [
+        "why not",
+        "why don't we",
+        "why can't we",
+        "can't we just",
+        "how about",
+    ]
+    .iter()
+    .any(|opening| plain.starts_with(opening));
+    let sentences = plain.split_inclusive(['.', '!', '?']);
+    let mut sentences = sentences.filter(|part| part.chars().any(char::is_alphabetic));
+    !suggests && plain.contains('?') && sentences.all(|sentence| sentence.ends_with('?'))
 }
 
 /// Returns whether the agent says that it could not do it.
@@ -190,25 +295,27 @@ pub(crate) fn gives_up(reply: &str) -> bool {
     .any(|words| has_words(&plain, words))
 }
 
-/// Returns whether the agent says that something is still to come.
+/// Returns whether the agent says at its end that it waits for something that still runs.
 pub(crate) fn is_waiting(reply: &str) -> bool {
     let plain = plain(reply);
     [
         "waiting for",
         "waiting on",
-        "still running",
+        "i'll wait",
+        "is still running",
+        "are still running",
+        "still in progress",
         "still pending",
-        "in progress",
+        "i'll report back",
+        "i'll notify you",
+        "i'll let you know when",
+        "i'll continue when",
+        "i'll continue once",
         "once it passes",
-        "once ci",
-        "remains",
-        "try again",
-        "if this still fails",
-        "let me know if it",
+        "once it finishes",
+        "once they finish",
+        "once ci passes",
         "대기 중",
-        "still failing",
-        "still fails",
-        "not yet",
     ]
     .iter()
     .any(|words| has_words(&plain, words))
@@ -365,7 +472,8 @@ mod tests {
         }
         assert!(
             gives_up("I was unable to reach the server.")
-                && is_waiting("Still running; I'll report.")
+                && is_waiting("CI is still running; I'll report back.")
+                && !is_waiting("One finding remains open.")
         );
     }
 }

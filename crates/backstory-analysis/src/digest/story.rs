@@ -1,6 +1,8 @@
 //! Sessions made up for tests.
 
-use backstory_event::{Action, EventView, Kind, Seq, TimeMs, ToolDeed, ToolRequest, Touch, TurnNo};
+use backstory_event::{
+    Action, EventView, Kind, Seq, TimeMs, ToolDeed, ToolRequest, Touch, TurnNo, UserAnswer,
+};
 
 use super::notes::Notes;
 use crate::AgentConventions;
@@ -95,6 +97,25 @@ impl Story {
             let event = view.event.to_mut();
             (event.tool, event.error) = (Some(tool.to_string()), true);
             event.body.marks.denied = true;
+        });
+        self
+    }
+
+    /// The user answers within a turn: a question of a tool, or a call that is rejected.
+    pub fn answer(&mut self, tool: &str, question: Option<&str>, said: &str) -> &mut Self {
+        let call = self.event(Kind::ToolCall, "", |view| {
+            view.event.to_mut().tool = Some(tool.to_string());
+        });
+        self.event(Kind::ToolResult, "", |view| {
+            view.call = Some(call);
+            let event = view.event.to_mut();
+            event.tool = Some(tool.to_string());
+            event.error = question.is_none();
+            event.body.marks.denied = question.is_none();
+            event.body.user_answers = vec![UserAnswer {
+                question: question.map(str::to_string),
+                text: said.to_string(),
+            }];
         });
         self
     }

@@ -104,6 +104,35 @@ pub(crate) fn telling(output: &str, agents: &AgentConventions) -> String {
     text::beginning(&told, MOST_TOLD).to_string()
 }
 
+/// Slips of an agent's own tools, which it mends at once.
+#[rustfmt::skip]
+const SLIPS: &[&str] = &[
+    "has not been read yet", "has been modified since read", "string to replace not found", "found 2 matches of the string", "no changes to make",
+    "old_string and new_string are exactly the same", "file does not exist", "exceeds maximum allowed", "sibling tool call errored",
+    "file is too large", "eisdir", "cancelled: parallel tool call", "no such tool available", "inputvalidationerror", "user rejected",
+    "the user doesn't want", "file unchanged since", "command running in background", "path does not exist", "no files found", "task not found",
+    "tool_use_error", "request interrupted", "unknown skill", "shell cwd was reset", "exit code 1", "exit code 2", "request failed with status code 404",
+];
+
+/// Lines that say that all is well.
+#[rustfmt::skip]
+const WELL: &[&str] = &[
+    "0 issues", "--- pass", "=== run", "finished in", "[no test files]", "finished `", "test result: ok", "all checks passed", "no issues found",
+    "ok ", "pass ", "passed", "compiling ", "running ",
+];
+
+/// Returns whether a line says what went wrong, for more than the moment.
+pub(crate) fn is_informative(told: &str) -> bool {
+    let lower = told.trim().to_lowercase();
+    let is_well = WELL.iter().any(|words| lower.starts_with(words));
+    let words = lower.split_whitespace().count();
+    let says_error = TELLING.iter().any(|words| lower.contains(words));
+    words > 1
+        && !is_well
+        && !SLIPS.iter().any(|words| lower.contains(words))
+        && (says_error || has_place(&lower))
+}
+
 /// Returns whether a line begins with a place in a file.
 fn has_place(line: &str) -> bool {
     let mut parts = line.split(':').skip(1);

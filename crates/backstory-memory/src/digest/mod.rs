@@ -6,8 +6,8 @@ mod record;
 mod renew;
 mod summary;
 
-use backstory_analysis::digest::{Account, first_request, title};
-use backstory_event::{Kind, Seq, Usage};
+use backstory_analysis::digest::{Account, first_request, title, title_of_first_request};
+use backstory_event::{Event, Kind, Seq, Usage};
 use backstory_store::{AnswerRows, SessionHead, SessionRow, Store};
 
 use crate::Session;
@@ -38,6 +38,8 @@ const EVENTS_AT_ONCE: u32 = 200;
 pub struct Digest {
     /// The session.
     pub session: SessionRow,
+    /// The session in one sentence: what was asked, what came of it, what is open.
+    pub headline: Option<Statement>,
     /// What the user asked for first.
     pub goal: Vec<Statement>,
     /// How it ended.
@@ -50,6 +52,8 @@ pub struct Digest {
     pub files: Vec<FileChange>,
     /// Errors, and how they ended.
     pub errors: Vec<Statement>,
+    /// Errors of tests, builds and checks that were not seen to pass afterwards.
+    pub problems: Vec<Statement>,
     /// Decisions and corrections of the user.
     pub decisions: Vec<Statement>,
     /// Next steps, as the end of the session names them.
@@ -98,23 +102,47 @@ pub(crate) fn settle_titles(store: &Store) -> Result<()> {
     Ok(store.save_titles(&titles)?)
 }
 
-/// Returns the title that the digest of a session would give it. No text is read but that of prompts up to the one that it is made of.
+/// Returns the title that the digest of a session would give it. Mostly no text is read but that of prompts up to the first request.
 fn prompt_title(store: &Store, head: &SessionHead) -> Result<Option<String>> {
+    let mut notes = Notes::default();
+    let is_request = |notes: &Notes| first_request(notes, &AGENT_CONVENTIONS).is_some();
+    note_events(
+        store,
+        head,
+        |event| event.kind == Kind::Prompt,
+        &mut notes,
+        is_request,
+    )?;
+    if let Some(title) = title_of_first_request(&notes, &AGENT_CONVENTIONS) {
+        return Ok(Some(title));
+    }
+    let mut notes = Notes::default();
+    note_events(store, head, |_| true, &mut notes, |_| false)?;
+    Ok(title(&notes, &AGENT_CONVENTIONS))
+}
+
+/// Takes notes of the events of a session that are wanted, until they are enough.
+fn note_events(
+    store: &Store,
+    head: &SessionHead,
+    is_wanted: impl Fn(&Event) -> bool,
+    notes: &mut Notes,
+    is_enough: impl Fn(&Notes) -> bool,
+) -> Result<()> {
     let mut bytes = store.bytes();
     let mut next = Seq::FIRST;
     loop {
         let last = Seq::new(next.get().saturating_add(EVENTS_AT_ONCE - 1));
         let events = store.events_between(head.id, next, last)?;
         if events.is_empty() {
-            return Ok(None);
+            return Ok(());
         }
         for event in events {
-            if event.event.kind == Kind::Prompt {
-                let mut notes = Notes::default();
-                let prompt = with_text(store, &mut bytes, &head.agent, event)?;
-                notes.take(&prompt, &AGENT_CONVENTIONS);
-                if first_request(&notes, &AGENT_CONVENTIONS).is_some() {
-                    return Ok(title(&notes, &AGENT_CONVENTIONS));
+            if is_wanted(&event.event) {
+                let event = with_text(store, &mut bytes, &head.agent, event)?;
+                notes.take(&event, &AGENT_CONVENTIONS);
+                if is_enough(notes) {
+                    return Ok(());
                 }
             }
         }
@@ -129,12 +157,14 @@ impl Session<'_> {
         let account = Account::new(&notes, &AGENT_CONVENTIONS);
         let digest = Digest {
             session: self.row.clone(),
+            headline: account.headline,
             goal: account.goal,
             outcome: account.outcome,
             reasons: account.reasons,
             done: account.done,
             files: account.files,
             errors: account.errors,
+            problems: account.problems,
             decisions: account.decisions,
             next_steps: account.next_steps,
             usage: self.row.usage,

@@ -15,6 +15,9 @@ pub struct DigestRecord {
     /// The session; its outcome is that of the digest.
     #[serde(flatten)]
     pub session: SessionRecord<UsageCounts>,
+    /// The session in one sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headline: Option<Statement>,
     /// Text of the first prompts.
     pub goal: String,
     /// Events of the first prompts.
@@ -27,6 +30,9 @@ pub struct DigestRecord {
     pub files: Vec<FileChange>,
     /// Errors, and how they ended.
     pub errors: Vec<Statement>,
+    /// Errors of tests, builds and checks that were not seen to pass afterwards.
+    #[serde(default)]
+    pub problems: Vec<Statement>,
     /// Decisions and corrections of the user.
     pub decisions: Vec<Statement>,
     /// Things left to do.
@@ -60,6 +66,7 @@ impl Digest {
         let duration = self.session.ended_at.zip(self.session.started_at);
         Ok(DigestRecord {
             session,
+            headline: self.headline.clone(),
             goal: goal.join("\n"),
             goal_events: self
                 .goal
@@ -70,6 +77,7 @@ impl Digest {
             done: self.done.clone(),
             files: self.files.clone(),
             errors: self.errors.clone(),
+            problems: self.problems.clone(),
             decisions: self.decisions.clone(),
             next_steps: self.next_steps.clone(),
             duration_seconds: duration.map(|(end, start)| end.since(start) / 1000),

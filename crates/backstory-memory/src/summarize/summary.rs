@@ -170,6 +170,8 @@ pub(super) fn told(store: &Store, session: &Uncompressed) -> Result<String> {
             }
             What::Failed { tool, target, .. } => add("failed", &format!("{tool} {target}")),
             What::Denied(target) => add("not allowed", target),
+            What::Answer { said, .. } => add("the user answered", said),
+            What::Plan(title) => add("presented a plan", title),
             What::Interrupted => add("interrupted", "by the user"),
             What::Compacted => {}
         }

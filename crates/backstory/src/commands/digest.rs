@@ -14,8 +14,11 @@ use crate::output::{
 };
 use crate::setting::{Setting, now};
 
-/// So many changed files are listed for people.
-const MOST_FILES: usize = 25;
+/// Maximum number of changed files that are listed with `--full`.
+const MAX_FILES: usize = 25;
+
+/// The same without it.
+const MAX_FILES_IN_LINE: usize = 4;
 
 pub(super) fn run(setting: &Setting, arguments: &DigestArgs) -> Result<(), Error> {
     let memory = setting.memory()?;
@@ -26,17 +29,17 @@ pub(super) fn run(setting: &Setting, arguments: &DigestArgs) -> Result<(), Error
         return report_damage(&digest);
     }
     let digest = session.digest()?;
-    print_text(&memory, &digest)?;
+    print_text(&memory, &digest, arguments.full)?;
     report_damage(&digest)
 }
 
-fn print_text(memory: &Memory, digest: &Digest) -> Result<(), Error> {
+fn print_text(memory: &Memory, digest: &Digest, is_full: bool) -> Result<(), Error> {
     let mut out = stdout();
     let session = &digest.session;
     let title = one_line(session.title.as_deref().unwrap_or("untitled"));
     let colour = match digest.outcome {
         Outcome::Success => GREEN,
-        Outcome::Partial => YELLOW,
+        Outcome::Partial | Outcome::Planned | Outcome::Running => YELLOW,
         Outcome::Failed | Outcome::Abandoned => RED,
         Outcome::Unknown => DIM,
     };
@@ -60,48 +63,135 @@ fn print_text(memory: &Memory, digest: &Digest) -> Result<(), Error> {
         counted(session.turns + session.live_turns, "turn"),
         short_number(digest.usage.total()),
     )?;
+    if let Some(headline) = &digest.headline {
+        writeln!(out, "\n{}", one_line(&headline.text))?;
+    }
     if let Some(summary) = &digest.summary {
-        print_summary(&mut out, summary)?;
+        print_summary(&mut out, summary, is_full)?;
     }
     let root = session.project.as_deref().unwrap_or_default();
-    let mut files: Vec<Statement> = digest
-        .files
-        .iter()
-        .take(MOST_FILES)
-        .map(|file| changed(file, root))
-        .collect();
-    if digest.files.len() > MOST_FILES {
-        files.push(Statement {
-            text: format!("and {} more", digest.files.len() - MOST_FILES),
-            turn: None,
-            events: Vec::new(),
-        });
-    }
-    let parts = [
-        ("Goal", &digest.goal),
-        ("Why", &digest.reasons),
-        ("Done", &digest.done),
-        ("Files", &files),
-        ("Errors", &digest.errors),
-        ("Decided", &digest.decisions),
-        ("Next", &digest.next_steps),
+    let files = changed_files(&digest.files, root, is_full);
+    let mut parts = vec![
+        Part::new("Outcome", &digest.reasons, 1),
+        Part::new("Done", &digest.done, 5),
+        Part::new("Decided", &digest.decisions, 4),
+        Part::new("Open", &digest.next_steps, 2),
+        Part::new("Files", &files, 1),
     ];
-    for (heading, statements) in parts {
-        if statements.is_empty() {
-            continue;
-        }
-        writeln!(out, "\n{BOLD}{heading}{BOLD:#}")?;
-        for statement in statements {
-            let text = one_line(&statement.text);
-            writeln!(out, "  {text}  {DIM}{}{DIM:#}", cited(statement))?;
-        }
+    if is_full {
+        parts.insert(0, Part::new("Goal", &digest.goal, 0));
+        parts.push(Part::new("Errors", &digest.errors, 0));
+    } else {
+        parts.push(Part::new("Problems", &digest.problems, 2));
+    }
+    for part in parts {
+        part.print(&mut out, is_full)?;
     }
     out.flush()?;
     Ok(())
 }
 
+/// A kind of statements, and how many of them are shown without `--full`.
+struct Part<'a> {
+    heading: &'static str,
+    statements: &'a [Statement],
+    shown: usize,
+}
+
+impl<'a> Part<'a> {
+    fn new(heading: &'static str, statements: &'a [Statement], shown: usize) -> Self {
+        Part {
+            heading,
+            statements,
+            shown,
+        }
+    }
+
+    /// Prints the statements behind their heading, the last ones if there are too many: what came last tells most of what came of it.
+    fn print(&self, out: &mut impl Write, is_full: bool) -> Result<(), Error> {
+        let shown = if is_full { usize::MAX } else { self.shown };
+        let left_out = match self.heading {
+            "Outcome" => 0,
+            _ => self.statements.len().saturating_sub(shown),
+        };
+        let statements = match self.heading {
+            "Outcome" => &self.statements[..self.statements.len().min(shown)],
+            _ => &self.statements[left_out..],
+        };
+        let more = match left_out {
+            0 => String::new(),
+            count => format!("  {DIM}({count} more with --full){DIM:#}"),
+        };
+        for (number, statement) in statements.iter().enumerate() {
+            let heading = if number == 0 { self.heading } else { "" };
+            let text = one_line(&statement.text);
+            let text = if is_full { text } else { shortened(&text) };
+            let more = if number == 0 { more.as_str() } else { "" };
+            writeln!(
+                out,
+                "{BOLD}{heading:<9}{BOLD:#}{text}  {DIM}{}{DIM:#}{more}",
+                cited(statement)
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Longest statement without `--full`, in characters.
+const MAX_STATEMENT_CHARACTERS: usize = 200;
+
+fn shortened(text: &str) -> String {
+    if text.chars().count() <= MAX_STATEMENT_CHARACTERS {
+        return text.to_string();
+    }
+    let cut: String = text.chars().take(MAX_STATEMENT_CHARACTERS - 1).collect();
+    format!("{}…", cut.trim_end())
+}
+
+/// Returns the changed files: with `--full` one a line, else those that were changed most on one line.
+fn changed_files(files: &[FileChange], root: &str, is_full: bool) -> Vec<Statement> {
+    if is_full {
+        let mut all: Vec<Statement> = (files.iter().take(MAX_FILES))
+            .map(|file| changed(file, root))
+            .collect();
+        if files.len() > MAX_FILES {
+            all.push(Statement {
+                text: format!("and {} more", files.len() - MAX_FILES),
+                turn: None,
+                events: Vec::new(),
+            });
+        }
+        return all;
+    }
+    let mut most: Vec<&FileChange> = files.iter().collect();
+    most.sort_by_key(|file| std::cmp::Reverse(file.events.len()));
+    let names: Vec<String> = most
+        .iter()
+        .take(MAX_FILES_IN_LINE)
+        .map(|file| changed(file, root).text)
+        .collect();
+    let more = match files.len().saturating_sub(names.len()) {
+        0 => String::new(),
+        count => format!(", and {count} more"),
+    };
+    let line = Statement {
+        text: format!("{}{more}", names.join(", ")),
+        turn: None,
+        events: Vec::new(),
+    };
+    if files.is_empty() {
+        Vec::new()
+    } else {
+        vec![line]
+    }
+}
+
 /// What a model wrote, apart from what the log tells.
-fn print_summary(out: &mut impl Write, summary: &SessionSummary) -> Result<(), Error> {
+fn print_summary(
+    out: &mut impl Write,
+    summary: &SessionSummary,
+    is_full: bool,
+) -> Result<(), Error> {
     writeln!(
         out,
         "\n{BOLD}Summary{BOLD:#}  {DIM}written by a model{DIM:#}"
@@ -112,7 +202,9 @@ fn print_summary(out: &mut impl Write, summary: &SessionSummary) -> Result<(), E
         .filter_map(|(what, text)| Some((what, text.as_ref()?)));
     let all = [("", &summary.title), ("", &summary.summary)];
     for (what, text) in all.into_iter().chain(more) {
-        writeln!(out, "  {what}{}", one_line(text))?;
+        let line = format!("{what}{}", one_line(text));
+        let line = if is_full { line } else { shortened(&line) };
+        writeln!(out, "  {line}")?;
     }
     Ok(())
 }

@@ -1,0 +1,162 @@
+//! Decisions of the user: answers to the agent's questions, reasons of rejections, and prompts that insist on something.
+
+use super::account::{MOST_STATEMENTS, prompts, quote};
+use super::notes::{Notes, What};
+use super::{Statement, said};
+use crate::AgentConventions;
+
+/// Maximum length of a prompt that is quoted as a whole; of longer ones, the sentence that decides is.
+const MAX_QUOTED_BYTES: usize = 300;
+
+/// Prompts beyond this length are mostly pasted.
+const MAX_PROMPT_BYTES: usize = 700;
+
+/// Answers that choose what the agent does next, and bind nothing later.
+const STEPS: [&str; 5] = ["/", "start /", "run /", "continue", "proceed"];
+
+/// Returns the decisions in their order; one that the user takes back later is left out.
+pub(super) fn of_user(notes: &Notes, agents: &AgentConventions) -> Vec<Statement> {
+    let first_prompt = prompts(notes).next().map(|(step, _)| step.seq);
+    let mut decisions: Vec<Statement> = Vec::new();
+    for step in &notes.steps {
+        match &step.what {
+            What::Answer { question, said } if is_choice(said) => {
+                // An option that a prompt chose: the prompt itself says less.
+                decisions.retain(|decision| decision.events != [step.seq]);
+                let text = match question {
+                    Some(question) => format!("{said} (to: {question})"),
+                    None => said.clone(),
+                };
+                decisions.push(quote(step, &text));
+            }
+            What::Prompt(text) if first_prompt != Some(step.seq) => {
+                if takes_back(text) {
+                    decisions.pop();
+                } else if said::is_of_a_person(text, agents)
+                    && !said::is_go_on(text)
+                    && text.len() <= MAX_PROMPT_BYTES
+                    && let Some(sentence) = deciding_part(text)
+                {
+                    decisions.push(quote(step, sentence));
+                }
+            }
+            _ => {}
+        }
+    }
+    if decisions.len() > MOST_STATEMENTS {
+        // What was said last holds.
+        decisions.drain(..decisions.len() - MOST_STATEMENTS);
+    }
+    decisions
+}
+
+/// Returns whether an answer chooses something, and neither asks nor only says to go on.
+fn is_choice(said: &str) -> bool {
+    let lower = said.trim().to_lowercase();
+    !said::is_go_on(said)
+        && !said::is_question(said)
+        && !STEPS.iter().any(|step| lower.starts_with(step))
+}
+
+/// Returns the part of a prompt that decides: all of a short one, else the first sentence that does.
+fn deciding_part(prompt: &str) -> Option<&str> {
+    if !said::is_decision(prompt) {
+        return None;
+    }
+    if prompt.len() <= MAX_QUOTED_BYTES {
+        return Some(prompt);
+    }
+    sentences(prompt).find(|sentence| said::is_decision(sentence))
+}
+
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive(['.', '!', '?', '\n'])
+        .map(str::trim)
+        .filter(|sentence| !sentence.is_empty())
+}
+
+fn takes_back(prompt: &str) -> bool {
+    let lower = prompt.trim().to_lowercase();
+    [
+        "revert that",
+        "undo that",
+        "forget that",
+        "scratch that",
+        "never mind",
+        "nevermind",
+    ]
+    .iter()
+    .any(|opening| lower.starts_with(opening))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Story;
+    use super::*;
+    use crate::conventions::KNOWN_AGENTS;
+
+    fn check(tell: fn(&mut Story) -> &mut Story, expected: &[&str]) {
+        let mut story = Story::default();
+        tell(&mut story);
+        let decisions = of_user(&story.notes, &KNOWN_AGENTS);
+        let texts: Vec<&str> = decisions.iter().map(|said| said.text.as_str()).collect();
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn answers_and_reasons_of_rejections_are_decisions() {
+        check(
+            |story| {
+                story
+                    .prompt("add a store")
+                    .answer("AskUserQuestion", Some("Which database?"), "SQLite")
+                    .answer("AskUserQuestion", Some("What next?"), "Start /work")
+                    .answer("Edit", None, "keep it in one file")
+                    .answer("Edit", None, "do we know why?")
+            },
+            &["SQLite (to: Which database?)", "keep it in one file"],
+        );
+    }
+
+    #[test]
+    fn an_option_is_named_by_what_it_says() {
+        check(
+            |story| {
+                story
+                    .prompt("how?")
+                    .reply("Either:\n1. Patch the parser\n2. **Replace it**\nWhich one?")
+                    .prompt("2, but keep the tests")
+            },
+            &["2, but keep the tests (to: Replace it)"],
+        );
+    }
+
+    #[test]
+    fn questions_and_go_aheads_are_none() {
+        check(
+            |story| {
+                story
+                    .prompt("fix it")
+                    .prompt("yes")
+                    .prompt("should we use tabs?")
+                    .prompt("commit this")
+                    .prompt("can you look at the failing test?")
+            },
+            &[],
+        );
+    }
+
+    #[test]
+    fn what_is_taken_back_is_left_out() {
+        check(
+            |story| {
+                story
+                    .prompt("fix it")
+                    .prompt("always use tabs")
+                    .prompt("never touch the docs")
+                    .prompt("never mind")
+            },
+            &["always use tabs"],
+        );
+    }
+}

@@ -1,0 +1,426 @@
+//! Title and one-sentence summary of a session, of what was asked, what came of it and what is left.
+
+use super::command::CommandKind;
+use super::notes::{Notes, Step, What};
+use super::outcome::{Outcome, runs};
+use super::{Statement, said};
+use crate::{AgentConventions, text};
+
+/// Maximum length of a title in characters.
+const MAX_TITLE_CHARACTERS: usize = 70;
+
+/// Maximum length of the result in a summary, in characters.
+const MAX_RESULT_CHARACTERS: usize = 140;
+
+/// Number of requests that are looked at for a title.
+const MAX_REQUESTS: usize = 12;
+
+/// Openings that ask politely, and say nothing of what for.
+#[rustfmt::skip]
+const POLITE: &[&str] = &[
+    "can you please", "could you please", "would you please", "can you help me to", "can you help me", "can you", "could you", "would you", "please",
+    "i want you to", "i would like you to", "i'd like you to", "i need you to", "i want to", "i would like to", "i'd like to", "i need to",
+    "we need to", "we want to", "let's", "lets", "hi", "hello", "hey", "ok", "okay", "yes", "no", "great", "perfect", "thanks", "alright", "now", "so", "and",
+    "also", "next", "help me to", "help me", "right now", "well", "i think we should", "i think", "then", "you need to", "your task is to",
+];
+
+/// Returns a title for a session that has none of its agent's or user's: what the first request asks for, or else the plan, what was
+/// delivered, a later request.
+pub fn title(notes: &Notes, agents: &AgentConventions) -> Option<String> {
+    let plan = || {
+        notes.steps.iter().rev().find_map(|step| match &step.what {
+            What::Plan(title) if is_informative(title) => Some(title.clone()),
+            _ => None,
+        })
+    };
+    let requests = || {
+        requests(notes, agents)
+            .map(|(_, text)| text)
+            .take(MAX_REQUESTS)
+    };
+    title_of_first_request(notes, agents).or_else(|| {
+        let line = plan()
+            .or_else(|| runs(notes).rev().find_map(|(_, run)| commit_subject(run)))
+            .or_else(|| requests().find_map(requested))
+            .or_else(|| requests().find_map(first_line))?;
+        Some(title_of_line(&line))
+    })
+}
+
+/// Returns the title that the first request alone gives; `None` if it does not say what it is about.
+pub fn title_of_first_request(notes: &Notes, agents: &AgentConventions) -> Option<String> {
+    let (_, request) = requests(notes, agents).next()?;
+    Some(title_of_line(&requested(request)?))
+}
+
+fn title_of_line(line: &str) -> String {
+    capitalised(&cut_at_word(line, MAX_TITLE_CHARACTERS))
+}
+
+/// Returns the prompts of people that say more than to go on.
+pub(super) fn requests<'n>(
+    notes: &'n Notes,
+    agents: &AgentConventions,
+) -> impl Iterator<Item = (&'n Step, &'n str)> {
+    let is_program_text = agents.is_program_text;
+    super::prompts(notes).filter(move |(_, text)| !is_program_text(text) && !said::is_go_on(text))
+}
+
+/// Returns what a prompt asks for, as a short line; `None` where it does not say.
+fn requested(prompt: &str) -> Option<String> {
+    let mut lines = prompt
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty());
+    lines.find_map(|line| {
+        if is_pasted(line) {
+            return None;
+        }
+        let line = without_command(line)?;
+        let line = line
+            .trim_start_matches(['#', '*', '-', '>', ' '])
+            .trim_end_matches(':');
+        let line = without_polite(line);
+        let sentence = first_sentence(line);
+        is_informative(sentence).then(|| plain_text(sentence))
+    })
+}
+
+fn first_line(prompt: &str) -> Option<String> {
+    let mut lines = prompt.lines().map(str::trim);
+    let line = lines.find(|line| line.chars().any(char::is_alphabetic))?;
+    Some(plain_text(line))
+}
+
+/// Returns a prompt without the slash command that it begins with; `None` where nothing else is there.
+fn without_command(line: &str) -> Option<&str> {
+    match line.strip_prefix(['/', '$']) {
+        Some(rest) if rest.starts_with(char::is_alphabetic) => {
+            let (name, arguments) = rest.split_once(char::is_whitespace)?;
+            // A path is no command.
+            if name.contains('/') {
+                Some(line)
+            } else {
+                Some(arguments.trim())
+            }
+        }
+        _ => Some(line),
+    }
+}
+
+/// Returns whether a line is output, code or a frame, not a person's words.
+fn is_pasted(line: &str) -> bool {
+    let is_console = line.contains(":\\") && line.contains('>')
+        || line.starts_with("$ ")
+        || line.starts_with("PS ");
+    let is_tag = line.starts_with('<')
+        || line.starts_with("```")
+        || line.starts_with('{')
+        || line.starts_with('[');
+    let letters = line.chars().filter(|letter| letter.is_alphabetic()).count();
+    let all = line
+        .chars()
+        .filter(|letter| !letter.is_whitespace())
+        .count();
+    let is_address = line.starts_with("http") && !line.contains(' ');
+    is_console
+        || is_tag
+        || is_address
+        || letters * 2 < all
+        || FRAMES
+            .iter()
+            .any(|frame| line.to_lowercase().starts_with(frame))
+}
+
+/// Lines that announce what follows.
+const FRAMES: &[&str] = &[
+    "implement the following plan",
+    "this session is being continued",
+    "caveat:",
+    "base directory for this skill",
+    "you are ",
+];
+
+fn without_polite(line: &str) -> &str {
+    let mut rest = line.trim();
+    loop {
+        let lower = rest.to_lowercase();
+        let shorter = POLITE.iter().find_map(|words| {
+            // Lower case may be of another length in other scripts.
+            let after = lower
+                .strip_prefix(words)
+                .and_then(|_| rest.get(words.len()..))?;
+            after
+                .starts_with([' ', ',', '.', '!', ':', '-'])
+                .then(|| after.trim_start_matches([' ', ',', '.', '!', ':', '-']))
+        });
+        match shorter {
+            Some(shorter) if shorter.chars().any(char::is_alphabetic) => rest = shorter,
+            _ => return rest,
+        }
+    }
+}
+
+fn first_sentence(line: &str) -> &str {
+    let ends = line.char_indices().filter(|(at, letter)| {
+        let rest = &line[at + letter.len_utf8()..];
+        matches!(letter, '.' | '!' | '?' | '。' | ';') && (rest.is_empty() || rest.starts_with(' '))
+    });
+    let enough = |at: &usize| *at >= 12;
+    let end = ends.map(|(at, _)| at).find(enough);
+    end.map_or(line, |end| &line[..end])
+}
+
+/// Returns whether a line has enough words to say what something is about.
+fn is_informative(line: &str) -> bool {
+    let words = line
+        .split(|letter: char| !letter.is_alphanumeric())
+        .filter(|word| word.chars().count() >= 3);
+    let wide = line
+        .chars()
+        .filter(|letter| *letter as u32 >= 0x2e80)
+        .count();
+    let vague = [
+        "yes and yes",
+        "commit this",
+        "do it",
+        "fix this",
+        "fix it",
+        "what do you think",
+        "are you sure",
+    ];
+    let lower = line.to_lowercase();
+    !vague
+        .iter()
+        .any(|words| lower.starts_with(words) && lower.len() < words.len() + 12)
+        && (words.count() >= 3 || wide >= 4)
+}
+
+fn commit_subject(run: &super::Run) -> Option<String> {
+    let said = run.said.as_deref().filter(|_| run.ok == Some(true))?;
+    match run.kind {
+        CommandKind::Commit => said.split_once(' ').map(|(_, subject)| subject.to_string()),
+        _ => None,
+    }
+}
+
+fn plain_text(line: &str) -> String {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    words.join(" ").replace("**", "")
+}
+
+fn cut_at_word(line: &str, most: usize) -> String {
+    if line.chars().count() <= most {
+        return line.trim_end_matches(['.', ',', ' ', ':']).to_string();
+    }
+    let cut: String = line.chars().take(most - 1).collect();
+    let end = cut
+        .rfind(' ')
+        .filter(|end| *end > most / 2)
+        .unwrap_or(cut.len());
+    format!(
+        "{}…",
+        cut[..end].trim_end_matches([',', '.', ';', ':', ' ', '('])
+    )
+}
+
+fn capitalised(line: &str) -> String {
+    let mut letters = line.chars();
+    let first = letters.next();
+    // A name such as `resumeCmd` or a path stays as it is.
+    let word = line.split(' ').next().unwrap_or_default();
+    let is_name =
+        word.chars().skip(1).any(char::is_uppercase) || word.contains(['/', '_', '.', '`']);
+    match first {
+        Some(first) if !is_name => first.to_uppercase().chain(letters).collect(),
+        _ => line.to_string(),
+    }
+}
+
+/// Returns the session in one sentence: what it was about, what came of it, what is open.
+pub(super) fn headline(
+    notes: &Notes,
+    outcome: Outcome,
+    open: &[Statement],
+    agents: &AgentConventions,
+) -> Option<Statement> {
+    let about = title(notes, agents)?;
+    let (result, events) = result(notes, outcome);
+    let open = open
+        .first()
+        .map(|open| format!("; open: {}", cut_at_word(&open.text, 90)));
+    let text = format!("{about}: {result}{}", open.unwrap_or_default());
+    Some(Statement {
+        text,
+        turn: None,
+        events,
+    })
+}
+
+/// Returns what came of a session: what its last answer says, else what was delivered or how it ended.
+fn result(notes: &Notes, outcome: Outcome) -> (String, Vec<backstory_event::Seq>) {
+    let reply = notes.steps.iter().rev().find_map(|step| match &step.what {
+        What::Reply(text) => Some((step, text)),
+        _ => None,
+    });
+    let sentence = reply.and_then(|(step, text)| Some((telling_sentence(text)?, step.seq)));
+    let delivered = runs(notes)
+        .rev()
+        .find(|(_, run)| run.kind.is_delivery() && run.ok == Some(true));
+    let ending = match outcome {
+        Outcome::Success | Outcome::Unknown => None,
+        Outcome::Partial => Some("not all of it done"),
+        Outcome::Failed => Some("it did not work"),
+        Outcome::Abandoned => Some("stopped in the middle"),
+        Outcome::Planned => Some("planned, not built"),
+        Outcome::Running => Some("its log ends in the middle of work"),
+    };
+    let commits = runs(notes)
+        .filter(|(_, run)| run.kind == CommandKind::Commit && run.ok == Some(true))
+        .count();
+    let mut parts: Vec<String> = Vec::new();
+    let mut events = Vec::new();
+    if let Some((step, run)) = delivered {
+        events.push(step.seq);
+        parts.push(match (run.kind, run.said.as_deref()) {
+            (CommandKind::PullRequest, Some(address)) => format!("opened {address}"),
+            (CommandKind::Commit, Some(commit)) if commits == 1 => format!("committed {commit}"),
+            _ if commits > 1 => format!("{commits} commits"),
+            _ => "delivered".to_string(),
+        });
+    }
+    if let Some((sentence, seq)) = sentence {
+        events.push(seq);
+        parts.push(sentence);
+    }
+    if let Some(ending) = ending {
+        parts.insert(0, ending.to_string());
+    }
+    if parts.is_empty() {
+        parts.push("nothing was answered".to_string());
+    }
+    if events.is_empty() {
+        events.push(notes.events);
+    }
+    (parts.join("; "), events)
+}
+
+/// Openings of replies that say nothing of the result.
+#[rustfmt::skip]
+const EMPTY_OPENINGS: &[&str] = &[
+    "done", "perfect", "great", "excellent", "all done", "good", "now let me", "let me", "i'll", "i will", "here's", "here is", "summary", "all tests pass",
+    "you're right", "you're welcome", "now", "sure", "would you like", "want me to", "looking at",
+];
+
+/// Returns the first sentence of a reply that says what came of it.
+fn telling_sentence(reply: &str) -> Option<String> {
+    let lines = reply.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.starts_with(['#', '|', '`', '<']) && !line.is_empty());
+    let mut sentences =
+        lines.flat_map(|line| line.split_inclusive(['.', '!', '?']).collect::<Vec<_>>());
+    let told = sentences.find_map(|sentence| {
+        let sentence = sentence
+            .trim_start_matches(['-', '*', '•', ' ', '✅', '✓'])
+            .trim();
+        let sentence = plain_text(first_sentence(sentence));
+        let lower = sentence.to_lowercase();
+        let is_empty = EMPTY_OPENINGS
+            .iter()
+            .any(|opening| lower.starts_with(opening) && (lower.len() < 40 || opening.len() > 4));
+        let words = sentence.split(' ').count();
+        let is_asking = sentence.ends_with('?') || sentence.ends_with(':');
+        (!is_empty && !is_asking && (4..=60).contains(&words)).then_some(sentence)
+    })?;
+    let told = text::beginning(&told, 600);
+    Some(cut_at_word(told, MAX_RESULT_CHARACTERS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Story;
+    use super::*;
+    use crate::conventions::KNOWN_AGENTS;
+
+    fn check_title(tell: impl Fn(&mut Story), expected: &str) {
+        let mut story = Story::default();
+        tell(&mut story);
+        assert_eq!(
+            title(&story.notes, &KNOWN_AGENTS).as_deref(),
+            Some(expected)
+        );
+    }
+
+    #[test]
+    fn a_title_says_what_was_asked() {
+        for (prompt, expected) in [
+            (
+                "Can you please add a retry to the upload? It fails a lot.",
+                "Add a retry to the upload",
+            ),
+            (
+                "ok, let's completely remove `session trailer`",
+                "Completely remove `session trailer`",
+            ),
+            (
+                "/plan right now, we detect conflicts too late",
+                "We detect conflicts too late",
+            ),
+            (
+                "Implement the following plan:\n\n# Track tokens per checkpoint\n\n## Context",
+                "Track tokens per checkpoint",
+            ),
+            (
+                "PS C:\\Users\\x> cd shop\nwhy does the build fail on Windows",
+                "Why does the build fail on Windows",
+            ),
+            (
+                "fn main() {}\n{}\nexplain what this program does",
+                "Explain what this program does",
+            ),
+        ] {
+            check_title(
+                |story| {
+                    story.prompt(prompt);
+                },
+                expected,
+            );
+        }
+    }
+
+    #[test]
+    fn a_vague_request_is_named_by_what_came_of_it() {
+        check_title(
+            |story| {
+                story
+                    .prompt("yes and yes")
+                    .run("git commit -m x", "[main 1234567] Retry failed uploads", 0)
+                    .reply("Done.");
+            },
+            "Retry failed uploads",
+        );
+        check_title(
+            |story| {
+                story
+                    .prompt("/review")
+                    .reply("What?")
+                    .prompt("check the parser for quadratic loops");
+            },
+            "Check the parser for quadratic loops",
+        );
+    }
+
+    #[test]
+    fn a_headline_has_result_and_what_is_open() {
+        let mut story = Story::default();
+        story
+            .prompt("fix the flaky cart test")
+            .run("git commit -m x", "[main 1234567] Use a fake clock", 0)
+            .reply("Done.\n\nThe test raced against the wall clock. It uses a fake clock now.");
+        let open = [Statement::new("Update the changelog", Vec::new())];
+        let headline = headline(&story.notes, Outcome::Success, &open, &KNOWN_AGENTS).unwrap();
+        assert_eq!(
+            headline.text,
+            "Fix the flaky cart test: committed 1234567 Use a fake clock; The test raced against the wall clock; open: Update the changelog"
+        );
+    }
+}
