@@ -22,10 +22,13 @@ pub(super) fn of_user(notes: &Notes, agents: &AgentConventions) -> Vec<Statement
         match &step.what {
             What::Answer { question, said } if is_choice(said) => {
                 // An option that a prompt chose: the prompt itself says less.
-                decisions.retain(|decision| decision.events != [step.seq]);
+                decisions.pop_if(|decision| {
+                    decision.events == [step.seq] && decision.text == quote(step, said).text
+                });
+                let said = said.trim_end_matches("(Recommended)").trim_end();
                 let text = match question {
-                    Some(question) => format!("{said} (to: {question})"),
-                    None => said.clone(),
+                    Some(question) => format!("{said} (to: {})", question.replace("**", "")),
+                    None => said.to_string(),
                 };
                 decisions.push(quote(step, &text));
             }

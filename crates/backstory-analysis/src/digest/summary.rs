@@ -42,7 +42,9 @@ pub fn title(notes: &Notes, agents: &AgentConventions) -> Option<String> {
         let line = plan()
             .or_else(|| runs(notes).rev().find_map(|(_, run)| commit_subject(run)))
             .or_else(|| requests().find_map(requested))
-            .or_else(|| requests().find_map(first_line))?;
+            .or_else(|| requests().find_map(first_line))
+            // Nobody but a program asked for anything.
+            .or_else(|| super::prompts(notes).find_map(|(_, text)| requested(text)))?;
         Some(title_of_line(&line))
     })
 }
@@ -73,6 +75,7 @@ fn requested(prompt: &str) -> Option<String> {
         .map(str::trim)
         .filter(|line| !line.is_empty());
     lines.find_map(|line| {
+        let line = without_tag(line);
         if is_pasted(line) {
             return None;
         }
@@ -90,6 +93,15 @@ fn first_line(prompt: &str) -> Option<String> {
     let mut lines = prompt.lines().map(str::trim);
     let line = lines.find(|line| line.chars().any(char::is_alphabetic))?;
     Some(plain_text(line))
+}
+
+/// Returns a line without the tag that it begins with: programs frame what they ask.
+fn without_tag(line: &str) -> &str {
+    let tag = line.strip_prefix('<').and_then(|rest| rest.split_once('>'));
+    match tag {
+        Some((name, rest)) if name.starts_with(char::is_alphabetic) => rest.trim(),
+        _ => line,
+    }
 }
 
 /// Returns a prompt without the slash command that it begins with; `None` where nothing else is there.
@@ -161,14 +173,40 @@ fn without_polite(line: &str) -> &str {
     }
 }
 
+/// Returns the first sentence of a line, without its full stop. Very short ones are taken together with the next.
 fn first_sentence(line: &str) -> &str {
+    let enough = |end: &usize| *end >= 12;
+    let end = sentence_ends(line).find(enough);
+    end.map_or(line, |end| &line[..end])
+}
+
+/// Returns where sentences of a line end, before their full stops. A dot within a name or an address ends none.
+fn sentence_ends(line: &str) -> impl Iterator<Item = usize> {
     let ends = line.char_indices().filter(|(at, letter)| {
         let rest = &line[at + letter.len_utf8()..];
-        matches!(letter, '.' | '!' | '?' | '。' | ';') && (rest.is_empty() || rest.starts_with(' '))
+        match letter {
+            '.' | '!' | '?' | ';' => rest.is_empty() || rest.starts_with(' '),
+            '。' => true,
+            _ => false,
+        }
     });
-    let enough = |at: &usize| *at >= 12;
-    let end = ends.map(|(at, _)| at).find(enough);
-    end.map_or(line, |end| &line[..end])
+    ends.map(|(at, _)| at)
+}
+
+/// Returns the sentences of a line.
+fn sentences(line: &str) -> Vec<&str> {
+    let mut sentences = Vec::new();
+    let mut start = 0;
+    for end in sentence_ends(line).chain([line.len()]) {
+        // A question keeps its mark, by which it is known.
+        let stop = line[end..].chars().next().filter(|mark| *mark == '?');
+        let sentence = &line[start..end + stop.map_or(0, char::len_utf8)];
+        if sentence.chars().any(char::is_alphabetic) {
+            sentences.push(sentence.trim());
+        }
+        start = end + line[end..].chars().next().map_or(0, char::len_utf8);
+    }
+    sentences
 }
 
 /// Returns whether a line has enough words to say what something is about.
@@ -316,13 +354,12 @@ const EMPTY_OPENINGS: &[&str] = &[
 fn telling_sentence(reply: &str) -> Option<String> {
     let lines = reply.lines().map(str::trim);
     let lines = lines.filter(|line| !line.starts_with(['#', '|', '`', '<']) && !line.is_empty());
-    let mut sentences =
-        lines.flat_map(|line| line.split_inclusive(['.', '!', '?']).collect::<Vec<_>>());
+    let mut sentences = lines.flat_map(sentences);
     let told = sentences.find_map(|sentence| {
         let sentence = sentence
             .trim_start_matches(['-', '*', '•', ' ', '✅', '✓'])
             .trim();
-        let sentence = plain_text(first_sentence(sentence));
+        let sentence = plain_text(sentence);
         let lower = sentence.to_lowercase();
         let is_empty = EMPTY_OPENINGS
             .iter()
