@@ -350,12 +350,26 @@ const EMPTY_OPENINGS: &[&str] = &[
     "you're right", "you're welcome", "now", "sure", "would you like", "want me to", "looking at",
 ];
 
-/// Returns the first sentence of a reply that says what came of it.
+/// Words that say what came of something.
+#[rustfmt::skip]
+const RESULTS: &[&str] = &[
+    "fixed", "added", "removed", "created", "updated", "implemented", "renamed", "moved", "changed", "replaced", "merged", "opened", "pushed",
+    "committed", "deleted", "refactored", "simplified", "built", "installed", "released", "published", "verified", "confirmed", "found", "wrote",
+    "i've", "no longer", "is now", "are now", "now ", "caused by", "the cause", "root cause", "because", "complete", "successfully", "works",
+];
+
+/// Returns the sentence of a reply that says best what came of it: the first one that names a result, else the first one.
 fn telling_sentence(reply: &str) -> Option<String> {
     let lines = reply.lines().map(str::trim);
-    let lines = lines.filter(|line| !line.starts_with(['#', '|', '`', '<']) && !line.is_empty());
-    let mut sentences = lines.flat_map(sentences);
-    let told = sentences.find_map(|sentence| {
+    let lines =
+        lines.filter(|line| !line.starts_with(['#', '|', '`', '<', '>']) && !line.is_empty());
+    let sentences = lines.flat_map(|line| {
+        let is_item = line.starts_with(['-', '*', '•']) && !line.starts_with("**");
+        sentences(line)
+            .into_iter()
+            .map(move |sentence| (sentence, is_item))
+    });
+    let candidates = sentences.filter_map(|(sentence, is_item)| {
         let sentence = sentence
             .trim_start_matches(['-', '*', '•', ' ', '✅', '✓'])
             .trim();
@@ -365,9 +379,19 @@ fn telling_sentence(reply: &str) -> Option<String> {
             .iter()
             .any(|opening| lower.starts_with(opening) && (lower.len() < 40 || opening.len() > 4));
         let words = sentence.split(' ').count();
-        let is_asking = sentence.ends_with('?') || sentence.ends_with(':');
-        (!is_empty && !is_asking && (4..=60).contains(&words)).then_some(sentence)
-    })?;
+        let wide = sentence
+            .chars()
+            .filter(|letter| *letter as u32 >= 0x2e80)
+            .count();
+        let is_asking = sentence.ends_with(['?', ':']);
+        let is_code = sentence.matches(['`', '{', '=', '"']).count() * 3 > words;
+        let fits = !is_empty && !is_asking && !is_code && ((4..=60).contains(&words) || wide >= 6);
+        let names_result = RESULTS.iter().any(|word| lower.contains(word));
+        // A sentence of its own says more than an item of a list.
+        let rank = u8::from(!names_result) * 2 + u8::from(is_item);
+        fits.then_some((rank, sentence))
+    });
+    let (_, told) = candidates.min_by_key(|(rank, _)| *rank)?;
     let told = text::beginning(&told, 600);
     Some(cut_at_word(told, MAX_RESULT_CHARACTERS))
 }
