@@ -18,6 +18,13 @@ pub fn without_error_tags(line: &str) -> String {
     })
 }
 
+/// Returns whether an error is a slip in the use of an agent's own tools, which it mends at once.
+pub fn is_tool_slip(error: &str) -> bool {
+    let error = error.to_lowercase();
+    let mut slips = LogAgent::all().flat_map(|log_agent| log_agent.reader.tool_slips());
+    slips.any(|words| error.contains(words))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -76,6 +76,11 @@ pub trait Reader: Sync {
     fn error_tags(&self) -> &'static [&'static str] {
         &[]
     }
+
+    /// Words, in lower case, of errors that say that the agent used a tool of its own in a wrong way.
+    fn tool_slips(&self) -> &'static [&'static str] {
+        &[]
+    }
 }
 
 /// The times in quotes after the first and after the last mark.

@@ -11,6 +11,8 @@ pub struct AgentConventions {
     pub unframed_output: fn(&str) -> &str,
     /// Returns a line without the tags that agents put around errors.
     pub without_error_tags: fn(&str) -> String,
+    /// Returns whether an error is a slip in the use of an agent's own tools, which it mends at once.
+    pub is_tool_slip: fn(&str) -> bool,
     /// Returns one name for tools that agents call differently and that do the same.
     pub tool_family: fn(&str) -> String,
     /// Returns whether a tool keeps an agent's own books, or waits.
@@ -31,6 +33,7 @@ pub(crate) const KNOWN_AGENTS: AgentConventions = AgentConventions {
     is_program_text: backstory_agents::is_program_text,
     unframed_output: backstory_agents::unframed_output,
     without_error_tags: backstory_agents::without_error_tags,
+    is_tool_slip: backstory_agents::is_tool_slip,
     tool_family: backstory_agents::tool_family,
     is_bookkeeping_tool: backstory_agents::is_bookkeeping_tool,
     is_whole_writer: backstory_agents::is_whole_writer,

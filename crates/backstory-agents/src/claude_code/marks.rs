@@ -16,6 +16,15 @@ const DENIALS: [&str; 7] = [
     "User denied",
 ];
 
+/// Words of errors of tools that were used in a wrong way, in lower case.
+#[rustfmt::skip]
+pub(super) const TOOL_SLIPS: &[&str] = &[
+    "has not been read yet", "has been modified since read", "string to replace not found", "matches of the string to replace", "no changes to make",
+    "are exactly the same", "file does not exist", "exceeds maximum allowed", "sibling tool call errored", "eisdir: illegal operation",
+    "cancelled: parallel tool call", "no such tool available", "inputvalidationerror", "file unchanged since", "path does not exist",
+    "no task found", "unknown skill", "shell cwd was reset", "request failed with status code",
+];
+
 /// Length of the beginning of a result in which it says that the command still runs.
 const MAX_BACKGROUND_BYTES: usize = 200;
 

@@ -154,6 +154,10 @@ impl Reader for ClaudeCode {
     fn error_tags(&self) -> &'static [&'static str] {
         &["tool_use_error", "error"]
     }
+
+    fn tool_slips(&self) -> &'static [&'static str] {
+        marks::TOOL_SLIPS
+    }
 }
 
 /// A span that is read again for the bodies of its events.

@@ -45,7 +45,7 @@ impl Account {
     pub fn new(notes: &Notes, agents: &AgentConventions) -> Self {
         let (outcome, reasons) = outcome::judge(notes);
         let next_steps = next_steps(notes);
-        let (errors, problems) = errors(notes);
+        let (errors, problems) = errors(notes, agents);
         let mut account = Account {
             headline: summary::headline(notes, outcome, &next_steps, agents),
             goal: goal(notes, agents),
@@ -232,7 +232,7 @@ struct FoundError<'n> {
 }
 
 /// Returns errors by what they are, each with how it ended, and those of checks that were not seen to pass afterwards.
-fn errors(notes: &Notes) -> (Vec<Statement>, Vec<Statement>) {
+fn errors(notes: &Notes, agents: &AgentConventions) -> (Vec<Statement>, Vec<Statement>) {
     let mut found: Vec<FoundError<'_>> = Vec::new();
     for step in &notes.steps {
         let (said, command) = match &step.what {
@@ -246,7 +246,7 @@ fn errors(notes: &Notes) -> (Vec<Statement>, Vec<Statement>) {
             _ => continue,
         };
         // What failed without a word says nothing: most of it is a search that found nothing.
-        let Some(said) = said.filter(|said| trouble::is_informative(said)) else {
+        let Some(said) = said.filter(|said| trouble::is_informative(said, agents)) else {
             continue;
         };
         let signature = trouble::signature(said);
@@ -415,7 +415,7 @@ mod tests {
         assert_eq!(texts(&account.next_steps), ["Update the changelog"]);
         assert_eq!(
             summary::title(&story.notes, &KNOWN_AGENTS).as_deref(),
-            Some("The cart test is flaky, fix it")
+            Some("the cart test is flaky, fix it")
         );
         let all = [
             &account.goal,
@@ -438,7 +438,7 @@ mod tests {
         story.prompt(&format!("## please {}", "look into it ".repeat(20)));
         let title = summary::title(&story.notes, &KNOWN_AGENTS).unwrap();
         assert!(
-            title.starts_with("Look into it") && title.ends_with(" it…"),
+            title.starts_with("look into it") && title.ends_with(" it…"),
             "{title}"
         );
     }

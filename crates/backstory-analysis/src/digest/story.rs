@@ -12,6 +12,7 @@ const NO_AGENT: AgentConventions = AgentConventions {
     is_program_text: |_| false,
     unframed_output: |output| output,
     without_error_tags: str::to_string,
+    is_tool_slip: |_| false,
     tool_family: str::to_string,
     is_bookkeeping_tool: |_| false,
     is_whole_writer: |_| false,

@@ -56,7 +56,7 @@ pub fn title_of_first_request(notes: &Notes, agents: &AgentConventions) -> Optio
 }
 
 fn title_of_line(line: &str) -> String {
-    capitalised(&cut_at_word(line, MAX_TITLE_CHARACTERS))
+    cut_at_word(line, MAX_TITLE_CHARACTERS)
 }
 
 /// Returns the prompts of people that say more than to go on.
@@ -262,19 +262,6 @@ fn cut_at_word(line: &str, most: usize) -> String {
     )
 }
 
-fn capitalised(line: &str) -> String {
-    let mut letters = line.chars();
-    let first = letters.next();
-    // A name such as `resumeCmd` or a path stays as it is.
-    let word = line.split(' ').next().unwrap_or_default();
-    let is_name =
-        word.chars().skip(1).any(char::is_uppercase) || word.contains(['/', '_', '.', '`']);
-    match first {
-        Some(first) if !is_name => first.to_uppercase().chain(letters).collect(),
-        _ => line.to_string(),
-    }
-}
-
 /// Returns the session in one sentence: what it was about, what came of it, what is open.
 pub(super) fn headline(
     notes: &Notes,
@@ -416,15 +403,15 @@ mod tests {
         for (prompt, expected) in [
             (
                 "Can you please add a retry to the upload? It fails a lot.",
-                "Add a retry to the upload",
+                "add a retry to the upload",
             ),
             (
                 "ok, let's completely remove `session trailer`",
-                "Completely remove `session trailer`",
+                "completely remove `session trailer`",
             ),
             (
                 "/plan right now, we detect conflicts too late",
-                "We detect conflicts too late",
+                "we detect conflicts too late",
             ),
             (
                 "Implement the following plan:\n\n# Track tokens per checkpoint\n\n## Context",
@@ -432,11 +419,11 @@ mod tests {
             ),
             (
                 "PS C:\\Users\\x> cd shop\nwhy does the build fail on Windows",
-                "Why does the build fail on Windows",
+                "why does the build fail on Windows",
             ),
             (
                 "fn main() {}\n{}\nexplain what this program does",
-                "Explain what this program does",
+                "explain what this program does",
             ),
         ] {
             check_title(
@@ -466,7 +453,7 @@ mod tests {
                     .reply("What?")
                     .prompt("check the parser for quadratic loops");
             },
-            "Check the parser for quadratic loops",
+            "check the parser for quadratic loops",
         );
     }
 
@@ -481,7 +468,7 @@ mod tests {
         let headline = headline(&story.notes, Outcome::Success, &open, &KNOWN_AGENTS).unwrap();
         assert_eq!(
             headline.text,
-            "Fix the flaky cart test: committed 1234567 Use a fake clock; The test raced against the wall clock; open: Update the changelog"
+            "fix the flaky cart test: committed 1234567 Use a fake clock; The test raced against the wall clock; open: Update the changelog"
         );
     }
 }

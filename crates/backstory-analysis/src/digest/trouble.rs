@@ -104,15 +104,8 @@ pub(crate) fn telling(output: &str, agents: &AgentConventions) -> String {
     text::beginning(&told, MOST_TOLD).to_string()
 }
 
-/// Slips of an agent's own tools, which it mends at once.
-#[rustfmt::skip]
-const SLIPS: &[&str] = &[
-    "has not been read yet", "has been modified since read", "string to replace not found", "found 2 matches of the string", "no changes to make",
-    "old_string and new_string are exactly the same", "file does not exist", "exceeds maximum allowed", "sibling tool call errored",
-    "file is too large", "eisdir", "cancelled: parallel tool call", "no such tool available", "inputvalidationerror", "user rejected",
-    "the user doesn't want", "file unchanged since", "command running in background", "path does not exist", "no files found", "task not found",
-    "tool_use_error", "request interrupted", "unknown skill", "shell cwd was reset", "exit code 1", "exit code 2", "request failed with status code 404",
-];
+/// Lines that only name an exit code.
+const EXIT_CODES: &[&str] = &["exit code ", "exited with "];
 
 /// Lines that say that all is well.
 #[rustfmt::skip]
@@ -122,14 +115,15 @@ const WELL: &[&str] = &[
 ];
 
 /// Returns whether a line says what went wrong, for more than the moment.
-pub(crate) fn is_informative(told: &str) -> bool {
+pub(crate) fn is_informative(told: &str, agents: &AgentConventions) -> bool {
     let lower = told.trim().to_lowercase();
     let is_well = WELL.iter().any(|words| lower.starts_with(words));
     let words = lower.split_whitespace().count();
     let says_error = TELLING.iter().any(|words| lower.contains(words));
     words > 1
         && !is_well
-        && !SLIPS.iter().any(|words| lower.contains(words))
+        && !EXIT_CODES.iter().any(|words| lower.starts_with(words))
+        && !(agents.is_tool_slip)(told)
         && (says_error || has_place(&lower))
 }
 

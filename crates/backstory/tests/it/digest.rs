@@ -76,9 +76,16 @@ fn a_session_is_told_in_short() {
     }
     let text = environment.run(&["digest", docker["session"].as_str().unwrap()]);
     assert!(
-        text.stdout.contains("Goal") && text.stdout.contains("Dockerfile"),
+        text.stdout.contains("Outcome") && text.stdout.contains("Dockerfile"),
         "{}",
         text.stdout
+    );
+    assert!(text.stdout.lines().count() <= 25, "{}", text.stdout);
+    let full = environment.run(&["digest", docker["session"].as_str().unwrap(), "--full"]);
+    assert!(
+        full.stdout.contains("Goal") && full.stdout.contains("Errors"),
+        "{}",
+        full.stdout
     );
     assert_eq!(environment.run(&["digest", "no-such-session"]).code, 1);
 }
@@ -106,7 +113,7 @@ fn a_digest_grows_with_its_session() {
     }
     assert_eq!(
         outcomes,
-        ["abandoned", "success", "abandoned", "partial", "success"]
+        ["abandoned", "success", "abandoned", "running", "success"]
     );
     let at_once = Environment::new();
     at_once.claude(1, &lines(5));

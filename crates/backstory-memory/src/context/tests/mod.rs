@@ -140,8 +140,8 @@ fn a_new_session_is_told_what_was_done() {
         &context,
         &[
             "Recent sessions:",
-            "- 23 hours ago · claude-code · \"Add a discount to the checkout\" · abandoned · cart.rs, checkout.rs [00000002#2]",
-            "- 2 days ago · claude-code · \"Fix the flaky cart test\" · success · commit 1a2b3c4 · cart.rs [00000001#1]",
+            "- 23 hours ago · claude-code · \"add a discount to the checkout\" · abandoned · cart.rs, checkout.rs [00000002#2]",
+            "- 2 days ago · claude-code · \"fix the flaky cart test\" · success · commit 1a2b3c4 · cart.rs [00000001#1]",
             "Files changed lately, with their functions that were changed:",
             "- src/cart.rs · 23 hours ago [00000002#1]",
             "- src/checkout.rs · 23 hours ago [00000002#1]",
@@ -233,9 +233,9 @@ fn after_compaction_a_session_is_told_what_it_did_itself() {
     // What others did is told, too; the session itself is none of them.
     assert!(
         told.iter()
-            .any(|line| line.contains("\"Fix the flaky cart test\""))
+            .any(|line| line.contains("\"fix the flaky cart test\""))
     );
-    assert!(!told.iter().any(|line| line.contains("· \"Add a discount")));
+    assert!(!told.iter().any(|line| line.contains("· \"add a discount")));
 }
 
 #[test]
