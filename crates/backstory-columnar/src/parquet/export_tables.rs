@@ -63,7 +63,7 @@ pub fn export_table(
     let _lock = WriteLock::acquire(file, true)?;
     let mut old = existing_part(file, table)?;
     let mut planner = Planner::new(memory, sessions, options, &[table])?;
-    planner.rename_redacted(&mut old)?;
+    planner.rename_redacted(old.iter_mut().map(|content| (file.as_path(), content)))?;
     planner.leave_lost(old.iter().map(|content| (file.as_path(), content)))?;
     let mut report = TableReport::of_plan(&planner);
     match planner.plan_file(table, file, old.as_ref())? {
@@ -98,7 +98,8 @@ pub fn export_tables(
         }
     }
     let mut planner = Planner::new(memory, sessions, options, &Table::ALL)?;
-    planner.rename_redacted(old.iter_mut().map(|(_, _, content)| content))?;
+    let contents = old.iter_mut().map(|(_, path, content)| (&**path, content));
+    planner.rename_redacted(contents)?;
     let records = old.iter().filter(|(_, _, content)| content.table == Table::Events);
     planner.leave_lost(records.map(|(_, path, content)| (path.as_path(), content)))?;
     let mut report = TableReport::of_plan(&planner);

@@ -13,6 +13,7 @@ use super::row_values::SharedEvent;
 use super::schema::Table;
 use super::usage_rows::usage_rows;
 use crate::error::{Error, Result};
+use crate::pairing::RecordMarks;
 use crate::redaction::{redacted_id, unkeyed_markers};
 
 /// Milliseconds of a slot: tokens without an event are counted in these.
@@ -112,7 +113,7 @@ impl RecordIds {
     }
 
     /// Gives ids the form in which they are compared with those of a file that was redacted with another key, or not at all.
-    fn into_comparable(self, is_redacted_otherwise: bool) -> HashSet<String> {
+    fn into_comparable(self, is_redacted_otherwise: bool) -> RecordMarks {
         let comparable = |id: String| match is_redacted_otherwise {
             true => redacted_id(&id),
             false => unkeyed_markers(&id).into_owned(),
@@ -169,6 +170,33 @@ fn read_ids(
         }
     }
     Ok(found)
+}
+
+/// Returns what sessions of a file are recognised by, in the same order.
+pub(super) fn read_record_marks(
+    (path, old): (&Path, &PartContent),
+    sessions: &[SessionKey],
+) -> Result<Vec<RecordMarks>> {
+    let wanted = sessions.iter().collect();
+    if !old.sessions.iter().any(|(key, _)| sessions.contains(key)) {
+        return Ok(Vec::new());
+    }
+    let mut known = read_ids(path, old, &wanted)?;
+    let marks = sessions.iter().map(|key| known.remove(key));
+    Ok(marks
+        .map(|ids| ids.unwrap_or_default().into_comparable(true))
+        .collect())
+}
+
+/// Returns what a session is recognised by.
+pub(super) fn session_marks(
+    memory: &Memory,
+    session: &SessionRow,
+    table: Table,
+) -> Result<RecordMarks> {
+    let mut ids = RecordIds::default();
+    ids.add_session(memory, session, table)?;
+    Ok(ids.into_comparable(true))
 }
 
 /// Returns those sessions of which a file has records that neither these sessions nor others of the memory have. `sessions` are in the file.

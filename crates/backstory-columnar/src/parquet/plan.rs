@@ -7,12 +7,13 @@ use backstory_memory::{AGENTS, Memory, Redactor, Seq, SessionFilter, SessionRow,
 
 use super::fingerprint::{is_same_state, session_fingerprint};
 use super::footer::{PartContent, SessionKey};
-use super::lost_rows::find_lost_rows;
+use super::lost_rows::{find_lost_rows, read_record_marks, session_marks};
 use super::layout::{NO_MONTH, UNLISTED_PART, part_path, place_of};
 use super::options::TableOptions;
 use super::schema::Table;
 use super::usage_rows::UsageTotals;
 use crate::error::{Error, Result};
+use crate::pairing::{RecordMarks, pair_sessions};
 use crate::redaction::{RedactedIdentity, has_marker, redact_id};
 
 /// A part that is there: its month, its path and what it has.
@@ -416,7 +417,7 @@ impl<'a> Planner<'a> {
     /// Renames sessions whose ids have secrets to their current ids: the markers depend on redaction and on the key.
     pub(super) fn rename_redacted<'c>(
         &mut self,
-        contents: impl IntoIterator<Item = &'c mut PartContent>,
+        contents: impl IntoIterator<Item = (&'c Path, &'c mut PartContent)>,
     ) -> Result<()> {
         let totals = self.totals.sessions_except(|_| false).into_iter();
         let mut starts: HashMap<SessionKey, Option<i64>> =
@@ -424,8 +425,8 @@ impl<'a> Planner<'a> {
         for (key, row) in self.listed_sessions()? {
             starts.insert(key.clone(), row.started_at.map(TimeMs::get));
         }
-        let mut contents: Vec<&mut PartContent> = contents.into_iter().collect();
-        let keys = contents.iter().flat_map(|content| &content.sessions);
+        let mut contents: Vec<(&Path, &mut PartContent)> = contents.into_iter().collect();
+        let keys = contents.iter().flat_map(|(_, content)| &content.sessions);
         let old: HashSet<SessionKey> = keys.map(|(key, _)| key.clone()).collect();
         // Sessions that are looked for, and those that may be they.
         let mut wanted: HashMap<RedactedIdentity, Vec<SessionKey>> = HashMap::new();
@@ -441,7 +442,7 @@ impl<'a> Planner<'a> {
         }
         let mut renamed: HashMap<SessionKey, SessionKey> = HashMap::new();
         let mut candidates: HashMap<RedactedIdentity, HashSet<SessionKey>> = HashMap::new();
-        for content in &contents {
+        for (_, content) in &contents {
             for (key, _) in &content.sessions {
                 if starts.contains_key(key) {
                     continue;
@@ -463,15 +464,52 @@ impl<'a> Planner<'a> {
         for (identity, mut keys) in wanted {
             keys.retain(|key| !taken.contains(key));
             let old = candidates.remove(&identity).unwrap_or_default();
-            // Of several, nobody knows which is which.
-            if let ([current], 1) = (&keys[..], old.len()) {
-                renamed.extend(old.into_iter().map(|key| (key, current.clone())));
+            let mut old: Vec<SessionKey> = old.into_iter().collect();
+            if keys.is_empty() || old.is_empty() {
+                continue;
+            }
+            keys.sort_unstable();
+            old.sort_unstable();
+            for (new, old_place) in self.pair_by_records(&keys, &old, &contents)? {
+                renamed.insert(old[old_place].clone(), keys[new].clone());
             }
         }
-        for content in &mut contents {
+        for (_, content) in &mut contents {
             content.rename_sessions(&renamed);
         }
         Ok(())
+    }
+
+    /// Pairs sessions with those of old files that have the same identity.
+    fn pair_by_records(
+        &self,
+        new: &[SessionKey],
+        old: &[SessionKey],
+        contents: &[(&Path, &mut PartContent)],
+    ) -> Result<Vec<(usize, usize)>> {
+        let has_events = contents.iter().any(|(_, old)| old.table == Table::Events);
+        let mut new_marks = vec![RecordMarks::new(); new.len()];
+        let mut old_marks = vec![RecordMarks::new(); old.len()];
+        let mut is_read = false;
+        for (path, content) in contents {
+            if has_events && content.table != Table::Events || !content.is_current_layout {
+                continue;
+            }
+            let known = read_record_marks((path, content), old)?;
+            for (marks, known) in old_marks.iter_mut().zip(known) {
+                marks.extend(known);
+            }
+            if std::mem::replace(&mut is_read, true) {
+                continue;
+            }
+            let listed = self.listed.as_ref();
+            for (marks, key) in new_marks.iter_mut().zip(new) {
+                if let Some(row) = listed.and_then(|listed| listed.get(key)) {
+                    *marks = session_marks(self.memory, row, content.table)?;
+                }
+            }
+        }
+        Ok(pair_sessions(&new_marks, &old_marks))
     }
 
     /// Takes those sessions out of the ones to write of which one of these files has records that the memory lacks.
