@@ -5,6 +5,7 @@
 //!
 //! [`export_tables`] and [`export_table`] write Parquet files for DuckDB and polars; [`inspect_folder`] and [`inspect_table`] say what they have.
 
+mod added_calls;
 mod content;
 mod error;
 mod export;

@@ -261,21 +261,23 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
             let written = new.artifacts.iter();
             let written: HashSet<_> = written.map(|row| comparable_id(&row.name)).collect();
             let mut replaced = Vec::new();
-            let was_unredacted = is_unredacted(&old_attributes);
-            if was_unredacted != is_unredacted(&new.attributes) {
-                let redactor = self.redactor.as_ref().filter(|_| was_unredacted);
+            let is_other = is_unredacted(&old_attributes) != is_unredacted(&new.attributes);
+            if is_other || self.redactor.is_some() {
                 // Artifacts of records whose ids have secrets are named otherwise.
                 let is_same = |old: &Artifact, new: &Artifact| {
                     old.bytes == new.bytes
                         && comparable_id(&old.origin) == comparable_id(&new.origin)
                 };
-                let mut ours = old.artifacts()?;
-                ours.retain(|row| {
+                let redactor = self.redactor.as_ref();
+                let is_carried = |name: &str| !written.contains(&comparable_id(name));
+                let mut removed = old.artifacts_named(is_carried)?;
+                removed.retain(|row| {
                     redactor.is_some_and(|redactor| has_secret(row, redactor))
-                        || (!row.origin.is_empty()
+                        || (is_other
+                            && !row.origin.is_empty()
                             && new.artifacts.iter().any(|new| is_same(row, new)))
                 });
-                replaced.extend(ours.into_iter().map(|artifact| artifact.name));
+                replaced.extend(removed.into_iter().map(|artifact| artifact.name));
             }
             for (name, _) in file.child_datasets(&group, &artifacts)? {
                 if written.contains(&comparable_id(&name)) {
