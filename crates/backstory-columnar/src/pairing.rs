@@ -81,6 +81,9 @@ mod tests {
         assert_eq!(pairs(&["a b"], &[""]), [(0, 0)]);
         assert_eq!(pairs(&["a b", "c"], &[""]), []);
         // A fork has what its parent has.
-        assert_eq!(pairs(&["a b c", "a b"], &["a b c", "a b"]), [(0, 0), (1, 1)]);
+        assert_eq!(
+            pairs(&["a b c", "a b"], &["a b c", "a b"]),
+            [(0, 0), (1, 1)]
+        );
     }
 }

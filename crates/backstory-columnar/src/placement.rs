@@ -124,7 +124,12 @@ impl<'a> SessionTarget<'a> {
         let mut found = Vec::new();
         match self {
             SessionTarget::File(stored) => {
-                found.extend(stored.values().filter(|session| is_wanted(session)).cloned());
+                found.extend(
+                    stored
+                        .values()
+                        .filter(|session| is_wanted(session))
+                        .cloned(),
+                );
             }
             SessionTarget::Folder(folder) => {
                 for entry in std::fs::read_dir(folder).map_err(Error::io(folder))? {
@@ -246,7 +251,8 @@ fn find_free_name(
     taken: &HashSet<String>,
 ) -> Result<String> {
     for name in names_of(row) {
-        if !taken.contains(&taken_name(&name)) && matches!(target.find_name(&name)?, NameUse::Free) {
+        if !taken.contains(&taken_name(&name)) && matches!(target.find_name(&name)?, NameUse::Free)
+        {
             return Ok(name);
         }
     }
@@ -274,7 +280,10 @@ fn find_redacted_otherwise(
         return Ok(found);
     }
     let mut candidates = target.redacted_sessions(&wanted.keys().collect())?;
-    let own = placement.placed.iter().filter_map(|placed| placed.old.as_ref());
+    let own = placement
+        .placed
+        .iter()
+        .filter_map(|placed| placed.old.as_ref());
     let own: HashSet<(&Path, &str)> = own.map(|old| (&*old.path, &*old.name)).collect();
     candidates.retain(|session| !own.contains(&(&*session.path, &*session.name)));
     for (identity, mut numbers) in wanted {

@@ -100,7 +100,9 @@ pub fn export_tables(
     let mut planner = Planner::new(memory, sessions, options, &Table::ALL)?;
     let contents = old.iter_mut().map(|(_, path, content)| (&**path, content));
     planner.rename_redacted(contents)?;
-    let records = old.iter().filter(|(_, _, content)| content.table == Table::Events);
+    let records = old
+        .iter()
+        .filter(|(_, _, content)| content.table == Table::Events);
     planner.leave_lost(records.map(|(_, path, content)| (path.as_path(), content)))?;
     let mut report = TableReport::of_plan(&planner);
     // A session that has events now leaves the part of those without before it comes into another one.

@@ -170,7 +170,9 @@ pub(super) fn copy_kept_rows(
             let current = target.renamed.get(&key).unwrap_or(&key);
             let kept = match known.get(&key) {
                 Some(kept) => *kept,
-                None => *known.entry(key.clone()).or_insert(sessions.rows_of(current)),
+                None => *known
+                    .entry(key.clone())
+                    .or_insert(sessions.rows_of(current)),
             };
             if let Some(redactor) = &target.redactor
                 && !matches!(kept, KeptRows::None)

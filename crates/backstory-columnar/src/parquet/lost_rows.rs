@@ -96,7 +96,11 @@ impl RecordIds {
             }
             return Ok(());
         }
-        for record in memory.sessions().open(session.clone()).events(EventRange::All)? {
+        for record in memory
+            .sessions()
+            .open(session.clone())
+            .events(EventRange::All)?
+        {
             let event = SharedEvent::new(record?);
             match table {
                 Table::Events => self.add_record(event.record.uuid.as_deref(), event.at),

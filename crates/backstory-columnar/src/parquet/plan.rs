@@ -7,8 +7,8 @@ use backstory_memory::{AGENTS, Memory, Redactor, Seq, SessionFilter, SessionRow,
 
 use super::fingerprint::{is_same_state, session_fingerprint};
 use super::footer::{PartContent, SessionKey};
-use super::lost_rows::{find_lost_rows, read_record_marks, session_marks};
 use super::layout::{NO_MONTH, UNLISTED_PART, part_path, place_of};
+use super::lost_rows::{find_lost_rows, read_record_marks, session_marks};
 use super::options::TableOptions;
 use super::schema::Table;
 use super::usage_rows::UsageTotals;
@@ -526,9 +526,9 @@ impl<'a> Planner<'a> {
             let is_changed = |row: &&SessionRow| {
                 let key = SessionKey::of_row(row);
                 let now = self.fingerprints.get(&key);
-                states.get(&key).is_some_and(|old| {
-                    now.is_none_or(|now| !is_same_state(old, now))
-                })
+                states
+                    .get(&key)
+                    .is_some_and(|old| now.is_none_or(|now| !is_same_state(old, now)))
             };
             let changed: Vec<SessionRow> =
                 self.sessions.iter().filter(is_changed).cloned().collect();
@@ -539,8 +539,7 @@ impl<'a> Planner<'a> {
             let Some(listed) = &self.listed else { continue };
             let changed: Vec<&SessionRow> = changed.iter().collect();
             let is_redacted = self.options.redactor.is_some();
-            let lost =
-                find_lost_rows(self.memory, (path, content), &changed, listed, is_redacted)?;
+            let lost = find_lost_rows(self.memory, (path, content), &changed, listed, is_redacted)?;
             self.lost.extend(lost);
         }
         let lost = &self.lost;

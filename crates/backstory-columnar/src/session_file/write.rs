@@ -138,7 +138,10 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
             }
             let old = match self.old {
                 Some(file) => {
-                    let renamed = session.replaced.iter().find(|name| left.contains_key(*name));
+                    let renamed = session
+                        .replaced
+                        .iter()
+                        .find(|name| left.contains_key(*name));
                     let name = renamed.unwrap_or(&session.id).clone();
                     let group = left.remove(&name);
                     group.map(|group| Session::new(file, name, group))
