@@ -179,11 +179,13 @@ pub(crate) fn place_sessions(
     rows.sort_by(|a, b| (&a.agent, &a.session).cmp(&(&b.agent, &b.session)));
     let mut placement = Placement::default();
     let mut taken = HashSet::new();
+    let mut owned = HashSet::new();
     let mut new = Vec::new();
     for row in rows {
-        match find_own_name(&row, target, &taken) {
+        match find_own_name(&row, target, &owned) {
             Ok(Some(old)) => {
                 taken.insert(taken_name(&old.name));
+                owned.insert(old.name.clone());
                 placement.placed.push(PlacedSession {
                     row,
                     name: old.name.clone(),
@@ -223,17 +225,15 @@ fn names_of(row: &SessionRow) -> impl Iterator<Item = String> {
     std::iter::once(plain).chain((2..).map(move |number| format!("{numbered}-{number}")))
 }
 
-/// Finds the version of a session that has one of its names.
+/// Finds the version of a session that has one of its names, unless another session owns it.
 fn find_own_name(
     row: &SessionRow,
     target: &SessionTarget<'_>,
-    taken: &HashSet<String>,
+    owned: &HashSet<String>,
 ) -> Result<Option<StoredSession>> {
     for (number, name) in names_of(row).enumerate() {
         match target.find_name(&name)? {
-            NameUse::Session(session)
-                if session.may_be(row) && !taken.contains(&taken_name(&name)) =>
-            {
+            NameUse::Session(session) if session.may_be(row) && !owned.contains(&name) => {
                 return Ok(Some(session));
             }
             NameUse::Session(_) | NameUse::Other => {}
