@@ -437,9 +437,6 @@ impl<'a> Planner<'a> {
                 wanted.entry(identity).or_default().push(key.clone());
             }
         }
-        if wanted.is_empty() {
-            return Ok(());
-        }
         let mut renamed: HashMap<SessionKey, SessionKey> = HashMap::new();
         let mut candidates: HashMap<RedactedIdentity, HashSet<SessionKey>> = HashMap::new();
         for (_, content) in &contents {

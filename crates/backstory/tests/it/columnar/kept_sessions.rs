@@ -97,6 +97,24 @@ fn a_session_that_lacks_rows_does_not_stop_others() {
     }
 }
 
+#[test]
+fn a_fork_gives_its_history_back_to_its_parent() {
+    let environment = Environment::new();
+    let fork = [turn(1), turn(2)]
+        .concat()
+        .replace(&claude_id(1), &claude_id(2));
+    let fork = environment.write("logs/fork.jsonl", fork);
+    let folder = output(&environment, "tables");
+    let convert =
+        |log: &str| environment.run(&["convert", log, "-o", &folder, "--format", "parquet"]);
+    assert_eq!(convert(fork.to_str().unwrap()).code, 0);
+    assert_eq!(event_rows(&environment, &folder), 8);
+    environment.write("logs/a.jsonl", turn(1));
+    let outcome = convert(&output(&environment, "logs"));
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert_eq!(event_rows(&environment, &folder), 8);
+}
+
 /// Logs of two sessions that start at the same time, and whose ids differ in the secret only.
 fn alike_logs(environment: &Environment, turns: u32) -> Vec<String> {
     let log = |number: usize| {
