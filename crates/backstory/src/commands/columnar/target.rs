@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::session_file::lower_extension;
 use crate::cli::{ColumnarFormat, OutputArgs, TableName};
 use crate::error::Error;
-use crate::output::{counted, progress_bar, short_bytes, warn};
+use crate::output::{counted, one_line, progress_bar, short_bytes, warn};
 use crate::setting::now;
 
 /// Bytes of memory that adding to a session takes for each byte of its logs. Measured: 4.1 with 200 MB, 4.7 with 50 MB.
@@ -236,7 +236,10 @@ fn report_tables(path: &Path) -> impl FnOnce(TableReport) -> Written + '_ {
     move |report| {
         let lost = report.lost.iter().map(|session| Problem {
             path: path.to_path_buf(),
-            reason: format!("session {session} has rows that the logs lack; it was not written"),
+            reason: format!(
+                "session {} has rows that the logs lack; it was not written",
+                one_line(session)
+            ),
         });
         let lost: Vec<Problem> = lost.collect();
         let failed = report.damage.iter().map(|damage| FailedPart {
