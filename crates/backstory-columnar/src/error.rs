@@ -42,6 +42,12 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// The file to write to has no bytes.
+    #[error("{}: the file is empty, and not replaced: remove it, or write to another", path.display())]
+    EmptyTarget {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file is HDF5, but has no sessions in the layout that is expected.
     #[error("{}: not a session file: {what}", path.display())]
     NotSessionFile {
@@ -127,11 +133,7 @@ impl Error {
     /// Turns the error of a file without bytes into that of one that is not replaced.
     pub(crate) fn of_output(self) -> Error {
         match self {
-            Error::Empty { path } => Error::BadTarget {
-                path,
-                what: "the file is empty, and not replaced: remove it, or write to another"
-                    .to_string(),
-            },
+            Error::Empty { path } => Error::EmptyTarget { path },
             error => error,
         }
     }

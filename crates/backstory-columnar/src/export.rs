@@ -1,7 +1,6 @@
 //! Export of a memory's sessions to one HDF5 file, or to a file each in a folder.
 
-use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
@@ -10,14 +9,11 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::files::create_private_folder;
-use crate::redaction::RedactedIdentity;
+use crate::placement::{PlacedSession, SessionTarget, file_name, place_sessions};
 use crate::replacement::rename_target;
-use crate::rows::{AttributeValue, SessionColumns};
-use crate::session_columns::{
-    NamedSession, ReadColumns, STATE_ATTRIBUTE, name_sessions, read_columns, session_state,
-    started_seconds,
-};
-use crate::session_file::{SessionFile, WriteOptions, write_sessions};
+use crate::rows::SessionColumns;
+use crate::session_columns::{ReadColumns, read_columns, session_state};
+use crate::session_file::{WriteOptions, write_sessions};
 
 /// Attribute `source` of the files that are written.
 const SOURCE: &str = "backstory";
@@ -69,20 +65,21 @@ pub fn export_file(
     options: &ExportOptions<'_>,
     progress: ExportProgress<'_>,
 ) -> Result<ExportReport> {
-    let stored = StoredSessions::read(path)?;
+    let target = SessionTarget::file(path)?;
     let mut report = ExportReport::default();
     let mut changed = Vec::new();
-    for named in name_sessions(sessions) {
-        match stored.has_unchanged(memory, &named, options) {
+    for placed in report.place_sessions(memory, sessions, &target, options)? {
+        match is_unchanged(memory, &placed, options) {
             Ok(true) => report.unchanged += 1,
-            Ok(false) => changed.push(named),
-            Err(error @ Error::Memory(_)) => report.add_failed(&named.row, &error),
+            Ok(false) => changed.push(placed),
+            Err(error @ Error::Memory(_)) => report.add_failed(&placed.row, &error),
             Err(error) => return Err(error),
         }
     }
     progress(report.done_sessions());
     let has_changed = !changed.is_empty();
-    if has_changed || stored.sessions.is_empty() && report.failed.is_empty() {
+    let is_empty = matches!(&target, SessionTarget::File(stored) if stored.is_empty());
+    if has_changed || is_empty && report.failed.is_empty() {
         // Sessions are read while those before them are compressed. More readers gain nothing that is worth their memory.
         let reader = memory.open_reader()?.ok_or(Error::NoStore)?;
         let write_options = WriteOptions {
@@ -93,9 +90,9 @@ pub fn export_file(
         let (sender, receiver) = mpsc::sync_channel(0);
         std::thread::scope(|scope| {
             scope.spawn(move || {
-                for named in changed {
-                    let read = read_columns(&reader, &named.row, &named.name, options);
-                    if sender.send((named.row, read)).is_err() {
+                for placed in changed {
+                    let read = read_placed(&reader, &placed, options);
+                    if sender.send((placed.row, read)).is_err() {
                         return;
                     }
                 }
@@ -127,16 +124,16 @@ pub fn export_folder(
     progress: ExportProgress<'_>,
 ) -> Result<ExportReport> {
     create_private_folder(folder)?;
-    let sessions = name_sessions(sessions);
-    let redacted = find_redacted_files(folder, &sessions)?;
+    let mut report = ExportReport::default();
+    let target = SessionTarget::folder(folder);
+    let sessions = report.place_sessions(memory, sessions, &target, options)?;
     let next = AtomicUsize::new(0);
-    let report = Mutex::new(Ok(ExportReport::default()));
+    let report = Mutex::new(Ok(report));
     let large = Mutex::new(());
     let work = |memory: Memory| {
-        while let Some(named) = sessions.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let path = folder.join(file_name(&named.name));
-            let old = redacted.get(&named.name).map(PathBuf::as_path);
-            let one = export_one(&memory, named, (&path, old), options, &large);
+        while let Some(placed) = sessions.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let path = folder.join(file_name(&placed.name));
+            let one = export_one(&memory, placed, &path, options, &large);
             let Ok(mut report) = report.lock() else {
                 return;
             };
@@ -149,7 +146,7 @@ pub fn export_folder(
                     *report = Err(error);
                     return;
                 }
-                one => sum.add_result(&named.row, one),
+                one => sum.add_result(&placed.row, one),
             }
             progress(sum.done_sessions());
         }
@@ -166,102 +163,36 @@ pub fn export_folder(
     report.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the name of a session's file: no shell takes it for an option, and no listing hides it. Characters that it cannot have are
-/// percent-encoded, so that two sessions never have one file.
-fn file_name(name: &str) -> String {
-    let mut encoded = String::new();
-    for (at, character) in name.char_indices() {
-        let is_encoded = match character {
-            '-' | '.' => at == 0,
-            '%' => is_percent_encoding(&name[at..]),
-            character => character.is_control(),
-        };
-        let mut bytes = [0; 4];
-        match is_encoded {
-            true => encoded.extend(
-                character
-                    .encode_utf8(&mut bytes)
-                    .bytes()
-                    .map(|byte| format!("%{byte:02X}")),
-            ),
-            false => encoded.push(character),
-        }
-    }
-    format!("{encoded}.h5")
-}
-
-/// Returns whether a text begins with `%` and two hexadecimal digits.
-fn is_percent_encoding(text: &str) -> bool {
-    let digits = text.bytes().skip(1).take(2);
-    digits.filter(u8::is_ascii_hexdigit).count() == 2
-}
-
-/// Returns the files of sessions whose ids have secrets and were redacted otherwise, by the names that the sessions have now.
-fn find_redacted_files(
-    folder: &Path,
-    sessions: &[NamedSession],
-) -> Result<HashMap<String, PathBuf>> {
-    let mut wanted = HashMap::new();
-    for NamedSession { row, name } in sessions {
-        if let Some(identity) =
-            RedactedIdentity::new(&row.agent, &row.session, started_seconds(row))
-        {
-            wanted.insert(identity, name);
-        }
-    }
-    let mut found = HashMap::new();
-    if wanted.is_empty() {
-        return Ok(found);
-    }
-    let current: HashSet<String> = sessions
-        .iter()
-        .map(|named| file_name(&named.name))
-        .collect();
-    for entry in std::fs::read_dir(folder).map_err(Error::io(folder))? {
-        let entry = entry.map_err(Error::io(folder))?;
-        let path = entry.path();
-        let is_current = entry
-            .file_name()
-            .to_str()
-            .is_none_or(|name| current.contains(name));
-        if is_current || path.extension().is_none_or(|extension| extension != "h5") {
-            continue;
-        }
-        // Others may have put anything there.
-        let Ok(stored) = StoredSessions::read(&path) else {
-            continue;
-        };
-        if stored.sessions.len() == 1
-            && let Some(identity) = stored.redacted.keys().next()
-            && let Some(name) = wanted.get(identity)
-        {
-            found.insert((*name).clone(), path);
-        }
-    }
-    Ok(found)
-}
-
 /// Writes one session to a file of its own, in place of the old one, if there is one under another name. `large` is held while that takes
 /// much memory.
 fn export_one(
     memory: &Memory,
-    named: &NamedSession,
-    (path, old): (&Path, Option<&Path>),
+    placed: &PlacedSession,
+    path: &Path,
     options: &ExportOptions<'_>,
     large: &Mutex<()>,
 ) -> Result<ExportReport> {
     let mut report = ExportReport::default();
     let mut path = path;
-    if let Some(old) = old.filter(|_| !path.exists()) {
-        match StoredSessions::read(old)?.has_unchanged(memory, named, options)? {
-            true => path = old,
-            false => rename_target(old, path)?,
+    let is_unchanged = is_unchanged(memory, placed, options)?;
+    if let Some(old) = &placed.old
+        && old.path != path
+    {
+        match is_unchanged {
+            true => path = &old.path,
+            false if path.exists() => {
+                return Err(Error::BadTarget {
+                    path: path.to_owned(),
+                    what: "is in the way of a session that gets this name: remove it".to_string(),
+                });
+            }
+            false => rename_target(&old.path, path)?,
         }
     }
-    if StoredSessions::read(path)?.has_unchanged(memory, named, options)? {
+    if is_unchanged {
         report.unchanged = 1;
     } else {
-        let session = memory.sessions().open(named.row.clone());
+        let session = memory.sessions().open(placed.row.clone());
         let write_options = WriteOptions {
             threads: 1,
             redactor: options.redactor,
@@ -269,109 +200,59 @@ fn export_one(
         };
         let bytes: u64 = session.logs()?.iter().map(|log| log.length).sum();
         let _alone = (bytes > LARGE_LOG_BYTES).then(|| large.lock());
-        let read = read_columns(memory, &named.row, &named.name, options)?;
-        let columns = report.count_session(&named.row, read);
+        let read = read_placed(memory, placed, options)?;
+        let columns = report.count_session(&placed.row, read);
         write_sessions(path, SOURCE, std::iter::once(Ok(columns)), &write_options)?;
     }
     report.bytes = std::fs::metadata(path).map_or(0, |file| file.len());
     Ok(report)
 }
 
-/// A session as a file has it.
-struct StoredSession {
-    agent: String,
-    id: Option<String>,
-    state: Option<String>,
+/// Returns whether the target has a session as it is now.
+fn is_unchanged(
+    memory: &Memory,
+    placed: &PlacedSession,
+    options: &ExportOptions<'_>,
+) -> Result<bool> {
+    let Some(old) = &placed.old else {
+        return Ok(false);
+    };
+    let session = memory.sessions().open(placed.row.clone());
+    Ok(old.state == Some(session_state(&session, options)?))
 }
 
-/// Sessions that a file has, by name.
-struct StoredSessions<'a> {
-    path: &'a Path,
-    sessions: HashMap<String, StoredSession>,
-    /// Names of those whose ids have secrets.
-    redacted: HashMap<RedactedIdentity, String>,
-}
-
-impl<'a> StoredSessions<'a> {
-    /// Reads what a file has; nothing when there is no file.
-    fn read(path: &'a Path) -> Result<Self> {
-        let mut sessions = HashMap::new();
-        let mut redacted = HashMap::new();
-        match SessionFile::open(path) {
-            Ok(file) => {
-                for session in file.all_sessions()? {
-                    let attributes = session.attributes()?;
-                    if let Some(identity) = RedactedIdentity::of_group(session.id(), &attributes) {
-                        redacted.insert(identity, session.id().to_string());
-                    }
-                    let mut other = attributes.other.into_iter();
-                    let state = other.find_map(|(name, value)| match value {
-                        AttributeValue::Text(state) if name == STATE_ATTRIBUTE => Some(state),
-                        _ => None,
-                    });
-                    let stored = StoredSession {
-                        agent: attributes.agent,
-                        id: attributes.session_id_original,
-                        state,
-                    };
-                    sessions.insert(session.id().to_string(), stored);
-                }
-            }
-            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error.of_output()),
-        }
-        Ok(StoredSessions {
-            path,
-            sessions,
-            redacted,
-        })
-    }
-
-    /// Returns the session whose id was redacted otherwise.
-    fn find_redacted(&self, row: &SessionRow) -> Option<&StoredSession> {
-        if self.redacted.is_empty() {
-            return None;
-        }
-        let identity = RedactedIdentity::new(&row.agent, &row.session, started_seconds(row))?;
-        self.sessions.get(self.redacted.get(&identity)?)
-    }
-
-    /// Returns whether the file has a session as it is now. One of the same name that is another session is an error: its rows would be
-    /// mixed with those of this one.
-    fn has_unchanged(
-        &self,
-        memory: &Memory,
-        named: &NamedSession,
-        options: &ExportOptions<'_>,
-    ) -> Result<bool> {
-        let redacted = self.find_redacted(&named.row);
-        let Some(stored) = redacted.or_else(|| self.sessions.get(&named.name)) else {
-            return Ok(false);
-        };
-        // Files of others name no agent, and not always the id.
-        let has_other_agent = !stored.agent.is_empty() && stored.agent != named.row.agent;
-        let has_other_id = stored
-            .id
-            .as_ref()
-            .is_some_and(|id| *id != named.row.session);
-        if has_other_agent || has_other_id && redacted.is_none() {
-            return Err(Error::BadTarget {
-                path: self.path.to_owned(),
-                what: format!(
-                    "has another session named \"{}\": write to a new file",
-                    named.name
-                ),
-            });
-        }
-        let session = memory.sessions().open(named.row.clone());
-        Ok(stored.state == Some(session_state(&session, options)?))
-    }
+fn read_placed(
+    memory: &Memory,
+    placed: &PlacedSession,
+    options: &ExportOptions<'_>,
+) -> Result<ReadColumns> {
+    let mut read = read_columns(memory, &placed.row, &placed.name, options)?;
+    read.columns.replaced = placed.old.as_ref().map(|old| old.name.clone());
+    Ok(read)
 }
 
 impl ExportReport {
     /// Number of sessions that need no more work.
     fn done_sessions(&self) -> u64 {
         self.written + self.unchanged + self.failed.len() as u64
+    }
+
+    /// Finds the places of sessions; counts those that have none.
+    fn place_sessions(
+        &mut self,
+        memory: &Memory,
+        sessions: &[SessionRow],
+        target: &SessionTarget<'_>,
+        options: &ExportOptions<'_>,
+    ) -> Result<Vec<PlacedSession>> {
+        let placement = place_sessions(memory, sessions, target, options.redactor.as_ref())?;
+        for (row, error) in placement.failed {
+            match error {
+                Error::Io { .. } => return Err(error),
+                error => self.add_failed(&row, &error),
+            }
+        }
+        Ok(placement.placed)
     }
 
     /// Counts a session that will be written, and returns its columns.
@@ -412,33 +293,6 @@ impl ExportReport {
                 self.damage.extend(one.damage);
             }
             Err(error) => self.add_failed(row, &error),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_files_are_those_of_sessions_and_distinct() {
-        for (name, file) in [
-            (
-                "0f8fad5b-d9cb-469f-a165-70867728950e",
-                "0f8fad5b-d9cb-469f-a165-70867728950e.h5",
-            ),
-            ("a_b", "a_b.h5"),
-            ("100%.ü", "100%.ü.h5"),
-            ("a\nb", "a%0Ab.h5"),
-            ("a\u{85}b", "a%C2%85b.h5"),
-            ("a%0Ab", "a%250Ab.h5"),
-            ("-rf", "%2Drf.h5"),
-            (".a", "%2Ea.h5"),
-            ("_.a", "_.a.h5"),
-            ("%", "%.h5"),
-            ("%é1", "%é1.h5"),
-        ] {
-            assert_eq!(file_name(name), file);
         }
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use backstory_memory::{ProvidedLog, WrittenRecord};
 use serde_json::Value;
 
+use crate::added_calls::AddedCalls;
 use crate::error::{Error, Result};
 use crate::rows::{Message, SessionAttributes};
 use crate::session_file::{Session, SessionFile, max_log_bytes};
@@ -73,15 +74,19 @@ impl Unpacker<'_> {
                 session.unpack_log(log, out).map(|_| ())
             })?;
         }
+        let is_written = matches!(attributes.agent.as_str(), "" | WrittenRecord::AGENT);
         let rows = match stored.is_empty() {
             true if attributes.agent.is_empty() && session.has_only_logged_rows()? => {
                 return Ok(());
             }
             true => RowChoice::All,
-            false if has_appended_rows(session)? => RowChoice::Appended,
+            false if session.has_rows_of_others()? => RowChoice::Appended,
+            false if !is_written => return Ok(()),
+            // The package's API adds calls without messages.
+            false if !AddedCalls::find(session)?.is_empty() => RowChoice::Appended,
             false => return Ok(()),
         };
-        if !matches!(attributes.agent.as_str(), "" | WrittenRecord::AGENT) {
+        if !is_written {
             let reason = "it has rows without a log".to_string();
             self.unpacked.failed.push((id.to_string(), reason));
             return Ok(());
@@ -188,11 +193,6 @@ enum RowChoice {
     Appended,
 }
 
-/// Returns whether others added rows to a session: those have no number of an event.
-fn has_appended_rows(session: &Session<'_>) -> Result<bool> {
-    Ok(session.tail(1)?.iter().any(|message| message.seq == 0))
-}
-
 /// Writes rows of a session as lines of a log.
 fn write_rows(
     session: &Session<'_>,
@@ -203,6 +203,8 @@ fn write_rows(
     let rows = session.message_count()?;
     let appended = session.appended_rows()?;
     let is_repeated = |row| appended.as_ref().is_some_and(|rows| rows.is_repeated(row));
+    let mut calls = AddedCalls::find(session)?;
+    let write_error = || Error::io(Path::new(session.id()));
     let mut from = 0;
     let mut response = Response::default();
     while from < rows {
@@ -212,11 +214,21 @@ fn write_rows(
             if is_logged || is_repeated(row) {
                 continue;
             }
+            while let Some(lines) = calls.take_lines(message.timestamp, session.id(), attributes) {
+                for line in lines {
+                    writeln!(out, "{line}").map_err(write_error())?;
+                }
+            }
             response.add_row(&message);
             let line = log_line(session.id(), attributes, &message, &response.id);
-            writeln!(out, "{line}").map_err(Error::io(Path::new(session.id())))?;
+            writeln!(out, "{line}").map_err(write_error())?;
         }
         from = to;
+    }
+    while let Some(lines) = calls.take_lines(f64::INFINITY, session.id(), attributes) {
+        for line in lines {
+            writeln!(out, "{line}").map_err(write_error())?;
+        }
     }
     Ok(())
 }

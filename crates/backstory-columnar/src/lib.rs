@@ -5,13 +5,16 @@
 //!
 //! [`export_tables`] and [`export_table`] write Parquet files for DuckDB and polars; [`inspect_folder`] and [`inspect_table`] say what they have.
 
+mod added_calls;
 mod content;
 mod error;
 mod export;
 mod files;
 mod hdf5;
 mod import;
+mod pairing;
 mod parquet;
+mod placement;
 mod redaction;
 mod replacement;
 mod rows;

@@ -82,7 +82,7 @@ pub(crate) fn has_marker(text: &str) -> bool {
 }
 
 /// Identity of a session whose id has a secret: its name in a file depends on redaction and on the key.
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RedactedIdentity {
     agent: String,
     id: String,

@@ -20,6 +20,8 @@ pub struct SessionColumns {
     pub logs: Vec<LogFile>,
     /// What these columns lack of the session; an old file may have it, and then `missing` does not name it. Not stored.
     pub lost: LostParts,
+    /// Name of the group that has the old version of the session, if it has another name. Not stored.
+    pub replaced: Option<String>,
 }
 
 /// Parts of a session whose text is gone where the columns come from.

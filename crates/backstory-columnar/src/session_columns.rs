@@ -1,6 +1,6 @@
 //! A session of a memory as columns.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use backstory_memory::{
     Damage, EventRange, EventRecord, Memory, MessageRecord, Seq, Session, SessionRow, StoreError,
@@ -12,7 +12,7 @@ use crate::export::ExportOptions;
 use crate::redaction::{REDACTION_ATTRIBUTE, unkeyed_markers};
 use crate::rows::{
     Artifact, AttributeValue, LogFile, LostParts, Message, SessionAttributes, SessionColumns,
-    TokenUsage, ToolCall, link_name,
+    TokenUsage, ToolCall,
 };
 
 /// Attribute with the state of a session when it was written: one that is still the same is not written again.
@@ -135,7 +135,20 @@ fn read_session(
         artifacts: rows.artifacts,
         logs,
         lost,
+        replaced: None,
     })
+}
+
+/// Reads rows of messages alone.
+pub(crate) fn read_rows(session: &Session<'_>) -> Result<Vec<Message>> {
+    let mut rows = Rows::default();
+    for message in session.messages(EventRange::All)? {
+        rows.add_message(message?);
+        rows.artifacts.clear();
+        rows.tool_calls.clear();
+        rows.calls.clear();
+    }
+    Ok(rows.messages)
 }
 
 /// Returns the bytes of a log; `None` when they are damaged.
@@ -168,32 +181,6 @@ fn add_embeddings(messages: &mut [Message], embedder: &TextEmbedder) -> Result<(
         }
     }
     Ok(())
-}
-
-/// A session, and the name of its group and of its file.
-pub(crate) struct NamedSession {
-    pub(crate) row: SessionRow,
-    pub(crate) name: String,
-}
-
-/// Names sessions by their ids. Where several would have the same name, all but the first, by agent and id, have the agent and a number, too.
-pub(crate) fn name_sessions(rows: &[SessionRow]) -> Vec<NamedSession> {
-    let mut rows = rows.to_vec();
-    rows.sort_by(|a, b| (&a.agent, &a.session).cmp(&(&b.agent, &b.session)));
-    let mut taken = HashSet::new();
-    let mut named = Vec::new();
-    for row in rows {
-        let plain = link_name(&row.session);
-        let mut name = plain.clone();
-        let mut number = 1;
-        // Names of files may not differ in case on every system.
-        while !taken.insert(name.to_lowercase()) {
-            number += 1;
-            name = format!("{plain}-{}-{number}", row.agent);
-        }
-        named.push(NamedSession { row, name });
-    }
-    named
 }
 
 fn text_attribute(name: &str, text: String) -> (String, AttributeValue) {

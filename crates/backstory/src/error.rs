@@ -258,7 +258,9 @@ impl From<backstory_columnar::Error> for Error {
                 }
                 _ => Error::new(ErrorKind::Environment, message),
             },
-            Columnar::NoSession { .. } => Error::new(ErrorKind::NotFound, message),
+            Columnar::NoSession { .. } | Columnar::EmptyTarget { .. } => {
+                Error::new(ErrorKind::NotFound, message)
+            }
             Columnar::Empty { .. } => Error::new(ErrorKind::NotFound, message)
                 .hint("`backstory convert` and `backstory export` write such files"),
             Columnar::NotSessionFile { .. } => Error::usage(message)

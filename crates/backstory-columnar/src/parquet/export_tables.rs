@@ -34,6 +34,19 @@ pub struct TableReport {
     /// Damage that was met in the store: what it concerns is empty in the tables.
     #[serde(skip)]
     pub damage: Vec<Damage>,
+    /// Sessions that were left as they are, because the old files have records that the memory lacks.
+    #[serde(skip)]
+    pub lost: Vec<String>,
+}
+
+impl TableReport {
+    fn of_plan(planner: &Planner<'_>) -> Self {
+        let lost = planner.lost.iter();
+        TableReport {
+            lost: lost.map(|key| key.session.clone()).collect(),
+            ..TableReport::default()
+        }
+    }
 }
 
 /// Writes one table of these sessions into a file. A file that is there already must be of the same table. It is replaced if any of these
@@ -50,8 +63,9 @@ pub fn export_table(
     let _lock = WriteLock::acquire(file, true)?;
     let mut old = existing_part(file, table)?;
     let mut planner = Planner::new(memory, sessions, options, &[table])?;
-    planner.rename_redacted(&mut old)?;
-    let mut report = TableReport::default();
+    planner.rename_redacted(old.iter_mut().map(|content| (file.as_path(), content)))?;
+    planner.leave_lost(old.iter().map(|content| (file.as_path(), content)))?;
+    let mut report = TableReport::of_plan(&planner);
     match planner.plan_file(table, file, old.as_ref())? {
         Some(plan) => write_parts(memory, vec![plan], options, progress, &mut report)?,
         None => report.files_unchanged += 1,
@@ -84,8 +98,13 @@ pub fn export_tables(
         }
     }
     let mut planner = Planner::new(memory, sessions, options, &Table::ALL)?;
-    planner.rename_redacted(old.iter_mut().map(|(_, _, content)| content))?;
-    let mut report = TableReport::default();
+    let contents = old.iter_mut().map(|(_, path, content)| (&**path, content));
+    planner.rename_redacted(contents)?;
+    let records = old
+        .iter()
+        .filter(|(_, _, content)| content.table == Table::Events);
+    planner.leave_lost(records.map(|(_, path, content)| (path.as_path(), content)))?;
+    let mut report = TableReport::of_plan(&planner);
     // A session that has events now leaves the part of those without before it comes into another one.
     let unlisted = planner.plan_unlisted(folder, &old)?;
     let parts = planner.plan_folder(folder, &old)?;

@@ -1,5 +1,6 @@
 //! Footers of Parquet files: their schema, and the sessions that Backstory noted there.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -13,6 +14,7 @@ use super::schema::Table;
 use super::thrift::check_schema_depth;
 use crate::error::{Error, Result};
 use crate::files::open_regular_file;
+use crate::redaction::RedactedIdentity;
 
 /// Number of the layout. Files of another one are written again.
 pub(super) const LAYOUT: &str = "1";
@@ -26,6 +28,7 @@ const TAIL_BYTES: u64 = 8;
 const TABLE_KEY: &str = "backstory.table";
 const LAYOUT_KEY: &str = "backstory.layout";
 const SESSIONS_KEY: &str = "backstory.sessions";
+const STARTS_KEY: &str = "backstory.starts";
 const REDACTION_KEY: &str = "backstory.redaction";
 const CHECKSUM_KEY: &str = "backstory.checksum";
 
@@ -43,6 +46,12 @@ impl SessionKey {
             session: row.session.clone(),
         }
     }
+
+    /// Returns the identity of a session that started at this time, in milliseconds; `None` if its id has no secret.
+    pub(super) fn identity(&self, start: Option<i64>) -> Option<RedactedIdentity> {
+        let start = start.map_or(0.0, |at| at as f64 / 1000.0);
+        RedactedIdentity::new(&self.agent, &self.session, start)
+    }
 }
 
 /// Content of a file that Backstory wrote.
@@ -54,9 +63,31 @@ pub(super) struct PartContent {
     pub(super) is_redacted: bool,
     /// Its sessions, each with the fingerprint of the state that was written.
     pub(super) sessions: Vec<(SessionKey, String)>,
+    /// Starts of those whose ids have secrets, in milliseconds since 1970.
+    pub(super) starts: HashMap<SessionKey, i64>,
+    /// Current keys of sessions whose rows have ids that were redacted otherwise, by these.
+    pub(super) renamed: HashMap<SessionKey, SessionKey>,
 }
 
 impl PartContent {
+    /// Returns the current key of a session whose rows have this one.
+    pub(super) fn current_key<'a>(&'a self, key: &'a SessionKey) -> &'a SessionKey {
+        self.renamed.get(key).unwrap_or(key)
+    }
+
+    /// Gives sessions their current keys.
+    pub(super) fn rename_sessions(&mut self, renamed: &HashMap<SessionKey, SessionKey>) {
+        for (key, _) in &mut self.sessions {
+            if let Some(current) = renamed.get(key) {
+                if let Some(at) = self.starts.remove(key) {
+                    self.starts.insert(current.clone(), at);
+                }
+                self.renamed.insert(key.clone(), current.clone());
+                *key = current.clone();
+            }
+        }
+    }
+
     /// Returns the entries of the footer that [`PartContent::from_metadata`] reads.
     pub(super) fn to_metadata(&self, checksum: String) -> Vec<KeyValue> {
         let rows: Vec<[&str; 3]> = self
@@ -71,12 +102,20 @@ impl PartContent {
             })
             .collect();
         let sessions = serde_json::to_string(&rows).unwrap_or_default();
+        let mut starts: Vec<(&str, &str, i64)> = self
+            .starts
+            .iter()
+            .map(|(key, at)| (key.agent.as_str(), key.session.as_str(), *at))
+            .collect();
+        starts.sort_unstable();
+        let starts = serde_json::to_string(&starts).unwrap_or_default();
         let redaction = if self.is_redacted { "on" } else { "off" };
         vec![
             KeyValue::new(TABLE_KEY.to_string(), self.table.name().to_string()),
             KeyValue::new(LAYOUT_KEY.to_string(), LAYOUT.to_string()),
             KeyValue::new(REDACTION_KEY.to_string(), redaction.to_string()),
             KeyValue::new(SESSIONS_KEY.to_string(), sessions),
+            KeyValue::new(STARTS_KEY.to_string(), starts),
             KeyValue::new(CHECKSUM_KEY.to_string(), checksum),
         ]
     }
@@ -88,11 +127,17 @@ impl PartContent {
         let session = |[agent, session, fingerprint]: [String; 3]| {
             (SessionKey { agent, session }, fingerprint)
         };
+        let starts: Option<Vec<(String, String, i64)>> =
+            value(STARTS_KEY).and_then(|starts| serde_json::from_str(starts).ok());
+        let starts = starts.into_iter().flatten();
+        let start = |(agent, session, at)| (SessionKey { agent, session }, at);
         Some(PartContent {
             table: Table::from_name(value(TABLE_KEY)?)?,
             is_current_layout: value(LAYOUT_KEY)? == LAYOUT,
             is_redacted: value(REDACTION_KEY) == Some("on"),
             sessions: rows.into_iter().map(session).collect(),
+            starts: starts.map(start).collect(),
+            renamed: HashMap::new(),
         })
     }
 }

@@ -2,7 +2,9 @@
 //! is replaced.
 
 use std::collections::{HashMap, HashSet};
+use std::fs::File;
 use std::io::Read;
+use std::path::Path;
 
 use ::parquet::column::reader::ColumnReader;
 use ::parquet::data_type::ByteArray;
@@ -20,7 +22,7 @@ use super::plan::PartTarget;
 use super::schema::{ColumnKind, ColumnSchema, Table};
 use crate::error::{Error, Result};
 use crate::files::open_regular_file;
-use crate::redaction::{has_marker, redact_id, redact_text, redacted_id};
+use crate::redaction::{redact_id, redact_text};
 
 /// Events by session whose stored text turned out to be damaged.
 pub(super) type DamagedEvents = HashMap<SessionKey, HashSet<i64>>;
@@ -77,16 +79,14 @@ impl LostEvents {
 enum KeptRows<'a> {
     None,
     All,
-    /// Those of lost events, under the current id of the session.
-    Lost(&'a LostEvents, &'a SessionKey),
+    /// Those of lost events.
+    Lost(&'a LostEvents),
 }
 
 /// Sessions of an old file of which rows are copied.
 struct KeptSessions<'a> {
     whole: HashSet<&'a SessionKey>,
     lost: HashMap<&'a SessionKey, LostEvents>,
-    /// Sessions whose ids have secrets, by their ids without markers: those differ if the file was redacted otherwise.
-    redacted: HashMap<SessionKey, &'a SessionKey>,
 }
 
 impl<'a> KeptSessions<'a> {
@@ -98,50 +98,22 @@ impl<'a> KeptSessions<'a> {
         for (key, events) in damaged {
             lost.entry(key).or_default().damaged.clone_from(events);
         }
-        let redacted = lost.keys().map(|key| (without_markers(key), *key));
         KeptSessions {
             whole: target.kept.iter().map(|(key, _)| key).collect(),
-            redacted: redacted
-                .filter(|(key, _)| has_marker(&key.session))
-                .collect(),
             lost,
         }
     }
 
     fn rows_of(&self, key: &SessionKey) -> KeptRows<'_> {
-        if self.whole.contains(key) {
-            return KeptRows::All;
+        match self.whole.contains(key) {
+            true => KeptRows::All,
+            false => self.lost.get(key).map_or(KeptRows::None, KeptRows::Lost),
         }
-        let found = self.lost.get_key_value(key).or_else(|| {
-            let current = match self.redacted.is_empty() {
-                true => return None,
-                false => self.redacted.get(&without_markers(key))?,
-            };
-            self.lost.get_key_value(current)
-        });
-        found.map_or(KeptRows::None, |(key, lost)| KeptRows::Lost(lost, key))
     }
 }
 
-fn without_markers(key: &SessionKey) -> SessionKey {
-    SessionKey {
-        agent: key.agent.clone(),
-        session: redacted_id(&key.session),
-    }
-}
-
-/// Copies rows from a file that Backstory wrote. One that is not as it was written is refused before anything of it is decoded.
-pub(super) fn copy_kept_rows(
-    target: &PartTarget,
-    damaged_events: &DamagedEvents,
-    part: &mut PartWriter,
-) -> Result<CopiedRows> {
-    let (path, table) = (target.path.as_path(), target.table);
-    let damaged = |what: String| Error::Damaged {
-        path: path.to_owned(),
-        place: format!("the table {}", table.name()),
-        what,
-    };
+/// Opens a file that Backstory wrote. One that is not as it was written is refused before anything of it is decoded.
+pub(super) fn open_checked(path: &Path, table: Table) -> Result<SerializedFileReader<File>> {
     let (metadata, footer) = read_footer(path)?;
     let content = PartContent::from_metadata(&metadata);
     let sessions = content.map_or_else(Vec::new, |content| content.sessions);
@@ -153,19 +125,39 @@ pub(super) fn copy_kept_rows(
     let columns = metadata.file_metadata().schema_descr().columns();
     let has_schema = columns == SchemaDescriptor::new(schema).columns();
     if footer.checksum != Some(checksum) || !has_schema {
-        return Err(damaged(
+        return Err(damaged_table(
+            path,
+            table,
             "its rows are not those that were written, and some of them may be nowhere else; restore the file, or write to a new place".to_string(),
         ));
     }
     let file = open_regular_file(path)?;
-    let unreadable = |error: ParquetError| damaged(error.to_string());
-    let reader = SerializedFileReader::new(file).map_err(unreadable)?;
+    SerializedFileReader::new(file).map_err(|error| damaged_table(path, table, error.to_string()))
+}
+
+fn damaged_table(path: &Path, table: Table, what: String) -> Error {
+    Error::Damaged {
+        path: path.to_owned(),
+        place: format!("the table {}", table.name()),
+        what,
+    }
+}
+
+/// Copies rows from a file that Backstory wrote.
+pub(super) fn copy_kept_rows(
+    target: &PartTarget,
+    damaged_events: &DamagedEvents,
+    part: &mut PartWriter,
+) -> Result<CopiedRows> {
+    let (path, table) = (target.path.as_path(), target.table);
+    let unreadable = |error: ParquetError| damaged_table(path, table, error.to_string());
+    let reader = open_checked(path, table)?;
     let sessions = KeptSessions::new(target, damaged_events);
     let mut known: HashMap<SessionKey, KeptRows<'_>> = HashMap::new();
     let mut copied = CopiedRows::default();
     for number in 0..reader.num_row_groups() {
         let group = reader.get_row_group(number).map_err(unreadable)?;
-        let mut columns = read_columns(&*group, table).map_err(unreadable)?;
+        let mut columns = read_columns(&*group, table, &|_| true).map_err(unreadable)?;
         loop {
             let mut row: Vec<Value> = columns.iter_mut().filter_map(Iterator::next).collect();
             if row.len() < columns.len() {
@@ -175,19 +167,24 @@ pub(super) fn copy_kept_rows(
                 continue;
             };
             let key = session_key(agent, session);
+            let current = target.renamed.get(&key).unwrap_or(&key);
             let kept = match known.get(&key) {
                 Some(kept) => *kept,
-                None => *known.entry(key.clone()).or_insert(sessions.rows_of(&key)),
+                None => *known
+                    .entry(key.clone())
+                    .or_insert(sessions.rows_of(current)),
             };
             if let Some(redactor) = &target.redactor
                 && !matches!(kept, KeptRows::None)
             {
                 redact_row(redactor, table, &mut row);
             }
+            if *current != key {
+                row[1] = current.session.as_str().into();
+            }
             match kept {
                 KeptRows::All => part.push_row(row)?,
-                KeptRows::Lost(lost, current) if lost.has_row(table, &row) => {
-                    row[1] = current.session.as_str().into();
+                KeptRows::Lost(lost) if lost.has_row(table, &row) => {
                     if let Some(row) = copied.add_row(table, current, row) {
                         part.push_row(row)?;
                     }
@@ -228,18 +225,20 @@ fn session_key(agent: &ByteArray, session: &ByteArray) -> SessionKey {
     }
 }
 
-fn text_of(bytes: &ByteArray) -> String {
+pub(super) fn text_of(bytes: &ByteArray) -> String {
     String::from_utf8_lossy(bytes.data()).into_owned()
 }
 
-/// Reads the values of all columns of a row group.
-fn read_columns(
+/// Reads the values of columns of a row group.
+pub(super) fn read_columns(
     group: &dyn RowGroupReader,
     table: Table,
+    is_read: &dyn Fn(&str) -> bool,
 ) -> ParquetResult<Vec<std::vec::IntoIter<Value>>> {
     let rows = row_count(group.metadata())?;
     let columns = table.columns().iter().enumerate();
     columns
+        .filter(|(_, column)| is_read(column.name))
         .map(|(number, column)| {
             let values = read_values(group.get_column_reader(number)?, column, rows)?;
             match values.len() == rows {

@@ -13,6 +13,7 @@ mod inspect;
 mod kept_calls;
 mod kept_rows;
 mod layout;
+mod lost_rows;
 mod options;
 mod part;
 mod plan;

@@ -15,6 +15,9 @@ pub struct TableOptions {
     pub rewrite: bool,
     /// Leave out sessions of an old file that are not among the ones to export, instead of keeping their rows.
     pub allow_loss: bool,
+    /// Leave sessions as an old file has them if it has records of them that the memory lacks: logs may have been shortened, deleted or not
+    /// been read this time. A store has what it once read.
+    pub keep_lost: bool,
 }
 
 impl TableOptions {
@@ -26,6 +29,7 @@ impl TableOptions {
             redactor: None,
             rewrite: false,
             allow_loss: false,
+            keep_lost: false,
         }
     }
 }

@@ -3,16 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use backstory_memory::{AGENTS, Memory, Redactor, Seq, SessionFilter, SessionRow};
+use backstory_memory::{AGENTS, Memory, Redactor, Seq, SessionFilter, SessionRow, TimeMs};
 
 use super::fingerprint::{is_same_state, session_fingerprint};
 use super::footer::{PartContent, SessionKey};
 use super::layout::{NO_MONTH, UNLISTED_PART, part_path, place_of};
+use super::lost_rows::{find_lost_rows, read_record_marks, session_marks};
 use super::options::TableOptions;
 use super::schema::Table;
 use super::usage_rows::UsageTotals;
 use crate::error::{Error, Result};
-use crate::redaction::{has_marker, redact_id, redacted_id};
+use crate::pairing::{RecordMarks, pair_sessions};
+use crate::redaction::{RedactedIdentity, has_marker, redact_id};
 
 /// A part that is there: its month, its path and what it has.
 pub(super) type OldPart = (String, PathBuf, PartContent);
@@ -30,6 +32,10 @@ pub(super) struct PartTarget {
     pub(super) has_old_rows: bool,
     /// Redacts the rows that are copied, if the old file was not redacted.
     pub(super) redactor: Option<Redactor>,
+    /// Current keys of sessions whose rows have ids that were redacted otherwise, by these.
+    pub(super) renamed: HashMap<SessionKey, SessionKey>,
+    /// Starts of the sessions whose rows are copied and whose ids have secrets.
+    kept_starts: HashMap<SessionKey, i64>,
 }
 
 impl PartTarget {
@@ -41,18 +47,35 @@ impl PartTarget {
             evicted: Vec::new(),
             has_old_rows: false,
             redactor: None,
+            renamed: HashMap::new(),
+            kept_starts: HashMap::new(),
         }
+    }
+
+    fn use_old_part(&mut self, old: &PartContent, options: &TableOptions) {
+        self.redactor = options.redactor.filter(|_| !old.is_redacted);
+        self.renamed.clone_from(&old.renamed);
     }
 
     /// Returns the sessions whose rows are copied as the new file has them.
     pub(super) fn kept_content(&self) -> Vec<(SessionKey, String)> {
-        let mut content = self.kept.clone();
+        let kept = self.kept.iter();
+        kept.map(|(key, state)| (self.kept_key(key), state.clone()))
+            .collect()
+    }
+
+    /// Returns the starts of these sessions, as far as they are known and their ids have secrets.
+    pub(super) fn kept_starts(&self) -> impl Iterator<Item = (SessionKey, i64)> + '_ {
+        let starts = self.kept_starts.iter();
+        starts.map(|(key, at)| (self.kept_key(key), *at))
+    }
+
+    fn kept_key(&self, key: &SessionKey) -> SessionKey {
+        let mut key = key.clone();
         if let Some(redactor) = &self.redactor {
-            for (key, _) in &mut content {
-                redact_id(redactor, &mut key.session);
-            }
+            redact_id(redactor, &mut key.session);
         }
-        content
+        key
     }
 }
 
@@ -79,7 +102,10 @@ impl PartPlan {
 /// Decides which files are written, before anything is.
 pub(super) struct Planner<'a> {
     memory: &'a Memory,
-    sessions: &'a [SessionRow],
+    /// Those to write.
+    sessions: Vec<SessionRow>,
+    /// Those that are left as they are: an old file has records of them that the memory lacks.
+    pub(super) lost: BTreeSet<SessionKey>,
     options: &'a TableOptions,
     totals: UsageTotals,
     /// All sessions of the memory, looked up when they are needed.
@@ -107,7 +133,8 @@ impl<'a> Planner<'a> {
         }
         Ok(Planner {
             memory,
-            sessions,
+            sessions: sessions.to_vec(),
+            lost: BTreeSet::new(),
             options,
             totals: UsageTotals::of_memory(memory, &agents)?,
             listed: None,
@@ -122,7 +149,7 @@ impl<'a> Planner<'a> {
         file: &Path,
         old: Option<&PartContent>,
     ) -> Result<Option<PartPlan>> {
-        let mut plan = self.part_plan(self.sessions.to_vec())?;
+        let mut plan = self.part_plan(self.sessions.clone())?;
         if table == Table::Usage && self.options.with_unlisted_usage {
             for (key, fingerprint) in self.unlisted_sessions()? {
                 plan.unlisted.push(key.clone());
@@ -203,7 +230,7 @@ impl<'a> Planner<'a> {
         }
         let unknown_places = self.places_of_unknown_sessions(&places)?;
         let mut by_place: BTreeMap<(String, String), Vec<SessionRow>> = BTreeMap::new();
-        for session in self.sessions {
+        for session in &self.sessions {
             let known = places.get(&SessionKey::of_row(session)).cloned();
             let place =
                 known.unwrap_or_else(|| free_place(place_of(session.started_at), &unknown_places));
@@ -328,9 +355,10 @@ impl<'a> Planner<'a> {
     fn unlisted_sessions(&mut self) -> Result<Vec<(SessionKey, String)>> {
         self.listed_sessions()?;
         let listed = self.listed.as_ref();
+        let is_listed = |key: &SessionKey| listed.is_some_and(|listed| listed.contains_key(key));
         Ok(self
             .totals
-            .sessions_except(|key| listed.is_some_and(|listed| listed.contains_key(key))))
+            .sessions_except(|key| is_listed(key) || self.lost.contains(key)))
     }
 
     fn listed_sessions(&mut self) -> Result<&HashMap<SessionKey, SessionRow>> {
@@ -353,10 +381,12 @@ impl<'a> Planner<'a> {
         old: &PartContent,
         is_kept: impl Fn(&SessionKey) -> bool,
     ) -> Result<()> {
-        target.redactor = self.options.redactor.filter(|_| !old.is_redacted);
+        target.use_old_part(old, self.options);
         if !self.options.allow_loss {
             let kept = old.sessions.iter().filter(|(key, _)| is_kept(key));
             target.kept = kept.cloned().collect();
+            let starts = old.starts.iter().filter(|(key, _)| is_kept(key));
+            target.kept_starts = starts.map(|(key, at)| (key.clone(), *at)).collect();
         }
         check_layout(&target.path, old, &target.kept)
     }
@@ -368,7 +398,7 @@ impl<'a> Planner<'a> {
         old: &PartContent,
         sessions: &[SessionRow],
     ) -> Result<()> {
-        target.redactor = self.options.redactor.filter(|_| !old.is_redacted);
+        target.use_old_part(old, self.options);
         let has_text = matches!(target.table, Table::Events | Table::ToolCalls);
         if self.options.allow_loss || !has_text {
             return Ok(());
@@ -387,37 +417,133 @@ impl<'a> Planner<'a> {
     /// Renames sessions whose ids have secrets to their current ids: the markers depend on redaction and on the key.
     pub(super) fn rename_redacted<'c>(
         &mut self,
-        contents: impl IntoIterator<Item = &'c mut PartContent>,
+        contents: impl IntoIterator<Item = (&'c Path, &'c mut PartContent)>,
     ) -> Result<()> {
-        let mut keys: Vec<SessionKey> = self
-            .totals
-            .sessions_except(|_| false)
-            .into_iter()
-            .map(|(key, _)| key)
-            .collect();
-        keys.extend(self.listed_sessions()?.keys().cloned());
-        let known: HashSet<&SessionKey> = keys.iter().collect();
-        let redacted = |key: &SessionKey| SessionKey {
-            agent: key.agent.clone(),
-            session: redacted_id(&key.session),
-        };
-        let renamed: HashMap<SessionKey, &SessionKey> = keys
-            .iter()
-            .map(|key| (redacted(key), key))
-            .filter(|(redacted, _)| has_marker(&redacted.session))
-            .collect();
-        if renamed.is_empty() {
+        let totals = self.totals.sessions_except(|_| false).into_iter();
+        let mut starts: HashMap<SessionKey, Option<i64>> =
+            totals.map(|(key, _)| (key, None)).collect();
+        for (key, row) in self.listed_sessions()? {
+            starts.insert(key.clone(), row.started_at.map(TimeMs::get));
+        }
+        let mut contents: Vec<(&Path, &mut PartContent)> = contents.into_iter().collect();
+        let keys = contents.iter().flat_map(|(_, content)| &content.sessions);
+        let old: HashSet<SessionKey> = keys.map(|(key, _)| key.clone()).collect();
+        // Sessions that are looked for, and those that may be they.
+        let mut wanted: HashMap<RedactedIdentity, Vec<SessionKey>> = HashMap::new();
+        for (key, start) in &starts {
+            if !old.contains(key)
+                && let Some(identity) = key.identity(*start)
+            {
+                wanted.entry(identity).or_default().push(key.clone());
+            }
+        }
+        let mut renamed: HashMap<SessionKey, SessionKey> = HashMap::new();
+        let mut candidates: HashMap<RedactedIdentity, HashSet<SessionKey>> = HashMap::new();
+        for (_, content) in &contents {
+            for (key, _) in &content.sessions {
+                if starts.contains_key(key) {
+                    continue;
+                }
+                if has_marker(&key.session) {
+                    if let Some(identity) = key.identity(content.starts.get(key).copied()) {
+                        candidates.entry(identity).or_default().insert(key.clone());
+                    }
+                } else if let Some(redactor) = &self.options.redactor {
+                    let mut current = key.clone();
+                    redact_id(redactor, &mut current.session);
+                    if current != *key && starts.contains_key(&current) {
+                        renamed.insert(key.clone(), current);
+                    }
+                }
+            }
+        }
+        let taken: HashSet<SessionKey> = renamed.values().cloned().collect();
+        for (identity, mut keys) in wanted {
+            keys.retain(|key| !taken.contains(key));
+            let old = candidates.remove(&identity).unwrap_or_default();
+            let mut old: Vec<SessionKey> = old.into_iter().collect();
+            if keys.is_empty() || old.is_empty() {
+                continue;
+            }
+            keys.sort_unstable();
+            old.sort_unstable();
+            for (new, old_place) in self.pair_by_records(&keys, &old, &contents)? {
+                renamed.insert(old[old_place].clone(), keys[new].clone());
+            }
+        }
+        for (_, content) in &mut contents {
+            content.rename_sessions(&renamed);
+        }
+        Ok(())
+    }
+
+    /// Pairs sessions with those of old files that have the same identity.
+    fn pair_by_records(
+        &self,
+        new: &[SessionKey],
+        old: &[SessionKey],
+        contents: &[(&Path, &mut PartContent)],
+    ) -> Result<Vec<(usize, usize)>> {
+        let has_events = contents.iter().any(|(_, old)| old.table == Table::Events);
+        let mut new_marks = vec![RecordMarks::new(); new.len()];
+        let mut old_marks = vec![RecordMarks::new(); old.len()];
+        let mut is_read = false;
+        for (path, content) in contents {
+            if has_events && content.table != Table::Events || !content.is_current_layout {
+                continue;
+            }
+            let known = read_record_marks((path, content), old)?;
+            for (marks, known) in old_marks.iter_mut().zip(known) {
+                marks.extend(known);
+            }
+            if std::mem::replace(&mut is_read, true) {
+                continue;
+            }
+            let listed = self.listed.as_ref();
+            for (marks, key) in new_marks.iter_mut().zip(new) {
+                if let Some(row) = listed.and_then(|listed| listed.get(key)) {
+                    *marks = session_marks(self.memory, row, content.table)?;
+                }
+            }
+        }
+        Ok(pair_sessions(&new_marks, &old_marks))
+    }
+
+    /// Takes those sessions out of the ones to write of which one of these files has records that the memory lacks.
+    pub(super) fn leave_lost<'c>(
+        &mut self,
+        old: impl IntoIterator<Item = (&'c Path, &'c PartContent)>,
+    ) -> Result<()> {
+        if !self.options.keep_lost {
             return Ok(());
         }
-        for (key, _) in contents
-            .into_iter()
-            .flat_map(|content| &mut content.sessions)
-        {
-            if !known.contains(key)
-                && let Some(current) = renamed.get(&redacted(key))
-            {
-                *key = (*current).clone();
+        for (path, content) in old {
+            let states: HashMap<&SessionKey, &String> =
+                (content.sessions.iter().map(|(key, state)| (key, state))).collect();
+            let is_changed = |row: &&SessionRow| {
+                let key = SessionKey::of_row(row);
+                let now = self.fingerprints.get(&key);
+                states
+                    .get(&key)
+                    .is_some_and(|old| now.is_none_or(|now| !is_same_state(old, now)))
+            };
+            let changed: Vec<SessionRow> =
+                self.sessions.iter().filter(is_changed).cloned().collect();
+            if changed.is_empty() || !content.is_current_layout {
+                continue;
             }
+            self.listed_sessions()?;
+            let Some(listed) = &self.listed else { continue };
+            let changed: Vec<&SessionRow> = changed.iter().collect();
+            let is_redacted = self.options.redactor.is_some();
+            let lost = find_lost_rows(self.memory, (path, content), &changed, listed, is_redacted)?;
+            self.lost.extend(lost);
+        }
+        let lost = &self.lost;
+        self.sessions
+            .retain(|session| !lost.contains(&SessionKey::of_row(session)));
+        if let Some(listed) = &mut self.listed {
+            listed.retain(|key, _| !lost.contains(key));
         }
         Ok(())
     }

@@ -62,13 +62,16 @@ impl ToolCalls {
     ) -> Option<ToolCallRow> {
         let record = &event.record;
         if record.kind == Kind::ToolCall.name() {
+            // Nothing is known of an empty text that is damaged.
+            let has_text = !record.damaged || !event.text.is_empty();
+            let is_text = event.arguments.is_none() && has_text;
             let call = Call {
                 turn: record.turn,
                 tool_use_id: record.tool_use_id.clone(),
                 tool: record.tool.clone(),
                 tool_class: record.tool_class.map(ToolClass::name),
                 arguments: event.arguments.clone(),
-                input_text: event.arguments.is_none().then(|| event.text.clone()),
+                input_text: is_text.then(|| event.text.clone()),
                 command: event.command.clone(),
                 files: record.files.clone(),
                 status: record.status.clone(),
@@ -147,4 +150,28 @@ fn tool_call_row(
             .into(),
         call.model.into(),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schema::Table;
+    use super::*;
+
+    #[test]
+    fn a_damaged_call_without_a_result_has_no_text() {
+        let columns = Table::ToolCalls.columns();
+        let column = columns
+            .iter()
+            .position(|column| column.name == "input_text");
+        for (damaged, is_null) in [(true, true), (false, false)] {
+            let record = serde_json::json!({"seq": 1, "turn": 1, "kind": "tool_call", "role": "assistant", "text": "", "files": [],
+                "images": [], "error": false, "marks": [], "live": false, "damaged": damaged});
+            let event = SharedEvent::new(serde_json::from_value(record).unwrap());
+            let names = SessionNames::new("toy", "one");
+            let mut calls = ToolCalls::default();
+            assert_eq!(calls.take_event(&names, &event), None);
+            let row = calls.next_unanswered(&names).unwrap();
+            assert_eq!(row[column.unwrap()] == Value::Null, is_null, "{damaged}");
+        }
+    }
 }

@@ -1,13 +1,14 @@
 //! Writing files that were planned, several at a time.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
-use backstory_memory::{Damage, Memory};
+use backstory_memory::{Damage, Memory, TimeMs};
 
 use super::export_tables::TableReport;
 use super::fingerprint::DAMAGED_MARK;
-use super::footer::PartContent;
+use super::footer::{PartContent, SessionKey};
 use super::kept_rows::{DamagedEvents, copy_kept_rows};
 use super::options::{TableOptions, TableProgress};
 use super::part::PartWriter;
@@ -143,14 +144,27 @@ fn write_part(
             fingerprint.push_str(DAMAGED_MARK);
         }
     }
+    let mut starts: HashMap<SessionKey, i64> = HashMap::new();
+    for row in &plan.sessions {
+        let key = SessionKey::of_row(row);
+        if let Some(at) = row.started_at.map(TimeMs::get)
+            && key.identity(Some(at)).is_some()
+        {
+            starts.insert(key, at);
+        }
+    }
     for (table, part) in files.parts {
         let target = plan.targets.iter().find(|target| target.table == table);
         let kept = target.map_or_else(Vec::new, PartTarget::kept_content);
+        let mut starts = starts.clone();
+        starts.extend(target.into_iter().flat_map(PartTarget::kept_starts));
         let content = PartContent {
             table,
             is_current_layout: true,
             is_redacted: options.redactor.is_some(),
             sessions: [&written[..], &kept].concat(),
+            starts,
+            renamed: HashMap::new(),
         };
         let (rows, bytes) = part.finish_part(&content)?;
         report(Step::File { rows, bytes });

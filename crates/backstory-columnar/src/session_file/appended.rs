@@ -1,54 +1,70 @@
 //! Rows that others appended to a session of ours. The package's hook does not know what a file has already: it appends the whole log once
 //! more, with an answer's tokens in each of its rows.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::columns::Columns;
-use super::read::{Session, usage_from};
-use super::schema::{CONTENT_FIELDS, MESSAGES, USAGE_FIELDS};
+use super::read::{Session, read_messages};
+use super::schema::MESSAGES;
 use crate::error::Result;
-use crate::rows::TokenUsage;
+use crate::rows::{Message, TokenUsage};
 
-/// Tokens of the inputs that answers took. A conversation only grows: answers that took the same input are one answer.
+/// Rows that are read together.
+const ROWS_AT_ONCE: u64 = 1024;
+
+/// Counter of the tokens of answers, row by row. The package repeats those of an answer in each of its rows: rows of the model that took the
+/// same input, with nothing but results of tools between them, are one answer.
 #[derive(Default)]
 pub(super) struct AnswerCounter {
-    /// Output tokens that were counted for an input.
-    outputs: HashMap<[i64; 3], i64>,
+    /// Input of the answer, and its output tokens that were counted.
+    answer: Option<([i64; 3], i64)>,
 }
 
 impl AnswerCounter {
-    fn input_of(usage: &TokenUsage) -> [i64; 3] {
-        [
+    /// Returns the input of an answer that a row is of; `None` when the row has no tokens.
+    fn advance_to(&mut self, row: &Message) -> Option<[i64; 3]> {
+        let usage = &row.usage;
+        let input = [
             usage.input_tokens,
             usage.cache_creation_input_tokens,
             usage.cache_read_input_tokens,
-        ]
+        ];
+        if row.kind == "user" && row.json.contains("\"tool_result\"") {
+            return None;
+        }
+        if row.kind != "assistant" {
+            self.answer = None;
+        }
+        (input != [0; 3]).then_some(input)
     }
 
-    /// Adds a row of ours, which has all tokens of its answer.
-    pub(super) fn add_answer(&mut self, usage: &TokenUsage) {
-        let input = Self::input_of(usage);
-        if input != [0; 3] {
-            self.outputs.insert(input, i64::MAX);
+    /// Adds a row whose answer is counted already.
+    pub(super) fn add_known(&mut self, row: &Message) {
+        if let Some(input) = self.advance_to(row) {
+            self.answer = Some((input, i64::MAX));
         }
     }
 
     /// Returns the tokens of a row of others that were not counted before.
-    pub(super) fn count_row(&mut self, usage: &TokenUsage) -> TokenUsage {
-        let input = Self::input_of(usage);
-        if input == [0; 3] {
-            return *usage;
-        }
-        let Some(counted) = self.outputs.get_mut(&input) else {
-            self.outputs.insert(input, usage.output_tokens);
-            return *usage;
+    pub(super) fn count_row(&mut self, row: &Message) -> TokenUsage {
+        let Some(input) = self.advance_to(row) else {
+            return row.usage;
         };
-        let output_tokens = usage.output_tokens.saturating_sub(*counted).max(0);
-        *counted = (*counted).max(usage.output_tokens);
-        TokenUsage {
-            output_tokens,
-            ..TokenUsage::default()
+        let output = row.usage.output_tokens;
+        match &mut self.answer {
+            Some((known, counted)) if *known == input => {
+                let output_tokens = output.saturating_sub(*counted).max(0);
+                *counted = (*counted).max(output);
+                TokenUsage {
+                    output_tokens,
+                    ..TokenUsage::default()
+                }
+            }
+            answer => {
+                *answer = Some((input, output));
+                row.usage
+            }
         }
     }
 }
@@ -142,30 +158,40 @@ impl Columns<'_> {
         if start == 0 || start >= end {
             return Ok(None);
         }
-        let ids = self.read_texts("uuid", 0..end)?;
-        let usages = self.read_fields("usage", 0..end, USAGE_FIELDS)?;
-        let contents = self.read_fields("content_index", 0..end, CONTENT_FIELDS)?;
-        let kinds = self.read_texts("type", 0..end)?;
-        let contents = contents.into_iter().zip(kinds);
-        let mut known = HashSet::new();
+        let ids = self.read_texts("uuid", 0..start)?;
+        let mut known: HashSet<String> = ids.into_iter().collect();
         let mut answers = AnswerCounter::default();
         let mut usage = Vec::new();
         let mut logged = HashSet::new();
-        for (((row, id), values), content) in (0..).zip(&ids).zip(usages).zip(contents) {
-            let ([_, text_length, _, json_length], kind) = content;
-            let is_empty = text_length == 0 && json_length == 0;
-            let is_known = !known.insert(id) && !id.is_empty();
-            let values = usage_from(values);
-            if row < start {
-                answers.add_answer(&values);
-            } else if is_known || is_blank(&kind, id, &values, is_empty) {
-                usage.push(None);
-            } else if self.file().logged_records()?.contains(id) {
-                logged.insert(id.clone());
-                usage.push(None);
-            } else {
-                usage.push(Some(answers.count_row(&values)));
+        // An answer of the last rows of ours can go on.
+        let mut from = start.saturating_sub(ROWS_AT_ONCE);
+        while from < end {
+            let to = end.min(from + ROWS_AT_ONCE);
+            for (row, message) in (from..).zip(read_messages(self, from..to)?) {
+                if row < start {
+                    answers.add_known(&message);
+                    continue;
+                }
+                let id = &message.uuid;
+                let is_empty = message.text.is_empty() && message.json.is_empty();
+                let is_known = !known.insert(id.clone()) && !id.is_empty();
+                let counted = if is_known {
+                    None
+                } else if is_blank(&message.kind, id, &message.usage, is_empty) {
+                    usage.push(None);
+                    continue;
+                } else if self.file().logged_records()?.contains(id) {
+                    logged.insert(id.clone());
+                    None
+                } else {
+                    Some(answers.count_row(&message))
+                };
+                if counted.is_none() {
+                    answers.add_known(&message);
+                }
+                usage.push(counted);
             }
+            from = to;
         }
         Ok(Some(AppendedRows {
             start,
@@ -182,6 +208,20 @@ impl Session<'_> {
             Some(columns) => columns.appended_rows(),
             None => Ok(None),
         }
+    }
+
+    /// Returns whether a log of the file has the record with this id.
+    pub(crate) fn is_logged(&self, id: &str) -> Result<bool> {
+        Ok(!id.is_empty() && self.file().logged_records()?.contains(id))
+    }
+
+    /// Returns whether others added messages to those of ours: theirs have no number of an event.
+    pub(crate) fn has_rows_of_others(&self) -> Result<bool> {
+        let Some(columns) = Columns::open(self, MESSAGES)? else {
+            return Ok(false);
+        };
+        let numbers = columns.read_numbers("seq", 0..columns.message_rows()?)?;
+        Ok(numbers.contains(&0.0))
     }
 
     /// Returns whether all messages are records of logs in the file: the package gives the log of a session a group of another name.

@@ -23,7 +23,7 @@ enum RowKey {
 }
 
 /// Adds to `new` what only `old` has: rows, contents of rows that are empty in `new`, embeddings, attributes and logs. Where `old` was not
-/// redacted and `new` is, its rows are redacted first, and its logs are left out.
+/// redacted and `new` is, its rows are redacted first, and its logs are left out. Rows of others are redacted in any case.
 /// Rows that others added are left out if `is_logged` says of their ids that a log has them.
 pub(super) fn merge_session(
     new: &mut SessionColumns,
@@ -31,26 +31,52 @@ pub(super) fn merge_session(
     redactor: Option<&Redactor>,
     is_logged: impl Fn(&str) -> bool,
 ) -> UnchangedRows {
-    let before_repeated = remove_repeated_rows(&mut old, is_logged);
     let comparable_id = comparable_ids(&new.attributes, &old.attributes);
-    let redactor = redactor.filter(|_| is_unredacted(&old.attributes));
-    if let Some(redactor) = redactor {
-        redact_session(&mut old, redactor);
-    }
+    let is_unredacted = is_unredacted(&old.attributes);
+    // What is stored of redacted rows has the secrets.
+    let before_redacted = match redactor {
+        Some(redactor) if is_unredacted => {
+            old.logs.clear();
+            redact_session(&mut old, redactor, |_| true, true)
+        }
+        Some(redactor) => {
+            let has_call = call_finder(new);
+            let has_others = old.messages.iter().any(|row| row.seq == 0)
+                || old.tool_calls.iter().any(|call| !has_call(call));
+            redact_session(&mut old, redactor, |row| row.seq == 0, has_others)
+        }
+        None => UnchangedRows {
+            messages: usize::MAX,
+            tool_calls: usize::MAX,
+        },
+    };
+    let before_repeated = remove_repeated_rows(&mut old, is_logged);
     let old_text = OldText::of_session(&old.attributes);
     merge_attributes(&mut new.attributes, old.attributes);
     let places = merge_messages(&mut new.messages, old.messages, comparable_id);
     let calls = merge_calls(&mut new.tool_calls, old.tool_calls, comparable_id);
     merge_logs(&mut new.logs, old.logs, &places, comparable_id);
     new.attributes.missing = missing_in_file(new, &old_text);
-    match redactor {
-        // What is stored has the secrets.
-        Some(_) => UnchangedRows::default(),
-        None => UnchangedRows {
-            messages: places.unchanged.min(before_repeated.messages),
-            tool_calls: calls.unchanged.min(before_repeated.tool_calls),
-        },
+    let unchanged = |counts: [usize; 3]| counts.into_iter().min().unwrap_or_default();
+    UnchangedRows {
+        messages: unchanged([
+            places.unchanged,
+            before_repeated.messages,
+            before_redacted.messages,
+        ]),
+        tool_calls: unchanged([
+            calls.unchanged,
+            before_repeated.tool_calls,
+            before_redacted.tool_calls,
+        ]),
     }
+}
+
+/// Returns a function that says whether new columns have a call.
+fn call_finder(new: &SessionColumns) -> impl Fn(&ToolCall) -> bool {
+    let calls = new.tool_calls.iter();
+    let ids: HashSet<String> = calls.map(|call| call.tool_use_id.clone()).collect();
+    move |call| ids.contains(&call.tool_use_id)
 }
 
 /// Text that an old file has of a session.
@@ -112,9 +138,18 @@ pub(super) struct UnchangedRows {
     pub(super) tool_calls: usize,
 }
 
-/// Redacts the rows and the attributes of a session. Its logs are left out: secrets that lie in pieces in several records are found only
-/// where logs are read.
-fn redact_session(session: &mut SessionColumns, redactor: &Redactor) {
+/// Redacts the attributes of a session, these messages and, if they are asked for, all calls. Returns the numbers of rows before the first of
+/// them. Logs are left out where they have secrets: those that lie in pieces in several records are found only where logs are read.
+fn redact_session(
+    session: &mut SessionColumns,
+    redactor: &Redactor,
+    is_redacted: impl Fn(&Message) -> bool,
+    with_calls: bool,
+) -> UnchangedRows {
+    let before = UnchangedRows {
+        messages: (session.messages.iter().position(&is_redacted)).unwrap_or(usize::MAX),
+        tool_calls: if with_calls { 0 } else { usize::MAX },
+    };
     let attributes = &mut session.attributes;
     redact_id(redactor, &mut attributes.cwd);
     for text in [
@@ -143,7 +178,7 @@ fn redact_session(session: &mut SessionColumns, redactor: &Redactor) {
             redact_text(redactor, text);
         }
     }
-    for row in &mut session.messages {
+    for row in session.messages.iter_mut().filter(|row| is_redacted(row)) {
         redact_id(redactor, &mut row.uuid);
         redact_id(redactor, &mut row.parent_uuid);
         redact_text(redactor, &mut row.model);
@@ -152,6 +187,9 @@ fn redact_session(session: &mut SessionColumns, redactor: &Redactor) {
             // It was made of the secret, too.
             row.embedding = None;
         }
+    }
+    if !with_calls {
+        return before;
     }
     for row in &mut session.tool_calls {
         for id in [
@@ -165,7 +203,7 @@ fn redact_session(session: &mut SessionColumns, redactor: &Redactor) {
             redact_text(redactor, text);
         }
     }
-    session.logs.clear();
+    before
 }
 
 fn merge_attributes(new: &mut SessionAttributes, old: SessionAttributes) {
@@ -374,13 +412,12 @@ fn merge_messages(
 /// Removes the usage of others' rows that belong to an answer that was counted before. Ours have that of an answer in one row.
 fn count_answers_once(rows: &mut [Message]) {
     let mut answers = AnswerCounter::default();
-    let is_own = |row: &&Message| row.seq > 0;
-    rows.iter()
-        .filter(is_own)
-        .for_each(|row| answers.add_answer(&row.usage));
-    if rows.iter().any(|row| is_own(&row)) {
-        for row in rows.iter_mut().filter(|row| row.seq == 0) {
-            row.usage = answers.count_row(&row.usage);
+    if rows.iter().any(|row| row.seq > 0) {
+        for row in rows.iter_mut() {
+            match row.seq {
+                0 => row.usage = answers.count_row(row),
+                _ => answers.add_known(row),
+            }
         }
     }
 }

@@ -193,12 +193,20 @@ impl<'a> Session<'a> {
 
     /// Returns all artifacts, sorted by name.
     pub fn artifacts(&self) -> Result<Vec<Artifact>> {
+        self.artifacts_named(|_| true)
+    }
+
+    /// Returns the artifacts with these names, sorted by name.
+    pub(super) fn artifacts_named(&self, is_read: impl Fn(&str) -> bool) -> Result<Vec<Artifact>> {
         let place = format!("{}/{ARTIFACTS}", self.place());
         let Some(group) = self.file.child_group(&self.group, ARTIFACTS, &place)? else {
             return Ok(Vec::new());
         };
         let mut artifacts = Vec::new();
         for (name, dataset) in self.file.child_datasets(&group, &place)? {
+            if !is_read(&name) {
+                continue;
+            }
             let place = format!("{place}/{name}");
             let shape = self.file.check_shape(&dataset, &place)?;
             self.file.check_fits_memory(&shape, &place)?;
@@ -271,7 +279,7 @@ pub(super) fn usage_from(
     }
 }
 
-fn read_messages(columns: &Columns<'_>, rows: Range<u64>) -> Result<Vec<Message>> {
+pub(super) fn read_messages(columns: &Columns<'_>, rows: Range<u64>) -> Result<Vec<Message>> {
     let mut messages = Vec::new();
     for start in rows.clone().step_by(WINDOW_ROWS as usize) {
         let window = start..rows.end.min(start + WINDOW_ROWS);

@@ -21,9 +21,9 @@ use super::schema::{
 use crate::error::{Error, Result};
 use crate::hdf5::FileWriter;
 use crate::hdf5::group::Link;
-use crate::redaction::{RedactedIdentity, comparable_ids, is_unredacted, redacted_id};
+use crate::redaction::{comparable_ids, is_unredacted, redacted_id};
 use crate::replacement::{NewVersion, WriteLock, lock_old_version, resolve_target};
-use crate::rows::{Artifact, AttributeValue, LostParts, Message, SessionColumns, link_name};
+use crate::rows::{Artifact, AttributeValue, Message, SessionColumns, link_name};
 
 /// Options of writing a file.
 #[derive(Clone, Copy, Debug)]
@@ -107,49 +107,6 @@ where
     Ok(report)
 }
 
-/// Sessions of the old file that were not written yet.
-#[derive(Default)]
-struct OldSessions {
-    groups: HashMap<String, Group>,
-    /// Names of those whose ids have secrets, found when they are needed.
-    redacted: Option<HashMap<RedactedIdentity, String>>,
-}
-
-impl OldSessions {
-    /// Takes the old version of a session: the one of its name, or the one whose id was redacted otherwise.
-    fn take_session<'a>(
-        &mut self,
-        file: &'a SessionFile,
-        new: &SessionColumns,
-    ) -> Result<Option<Session<'a>>> {
-        let mut name = new.id.clone();
-        if !self.groups.contains_key(&name)
-            && let Some(identity) = RedactedIdentity::of_group(&new.id, &new.attributes)
-        {
-            let redacted = match self.redacted.take() {
-                Some(redacted) => redacted,
-                None => self.find_redacted(file)?,
-            };
-            if let Some(renamed) = self.redacted.insert(redacted).remove(&identity) {
-                name = renamed;
-            }
-        }
-        let group = self.groups.remove(&name);
-        Ok(group.map(|group| Session::new(file, name, group)))
-    }
-
-    fn find_redacted(&self, file: &SessionFile) -> Result<HashMap<RedactedIdentity, String>> {
-        let mut redacted = HashMap::new();
-        for (name, group) in &self.groups {
-            let attributes = Session::new(file, name.clone(), group.clone()).attributes()?;
-            if let Some(identity) = RedactedIdentity::of_group(name, &attributes) {
-                redacted.insert(identity, name.clone());
-            }
-        }
-        Ok(redacted)
-    }
-}
-
 struct Rebuild<'a, W: std::io::Write + std::io::Seek> {
     target: &'a Path,
     old: Option<&'a SessionFile>,
@@ -164,9 +121,9 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
     where
         I: IntoIterator<Item = Result<SessionColumns>>,
     {
-        let mut left = OldSessions::default();
+        let mut left: HashMap<String, Group> = HashMap::new();
         if let Some(old) = self.old {
-            left.groups = old.session_groups()?.into_iter().collect();
+            left = old.session_groups()?.into_iter().collect();
         }
         let mut written = HashSet::new();
         for session in sessions {
@@ -180,14 +137,28 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
                 });
             }
             let old = match self.old {
-                Some(file) => left.take_session(file, &session)?,
+                Some(file) => {
+                    let renamed = session
+                        .replaced
+                        .iter()
+                        .find(|name| left.contains_key(*name));
+                    let name = renamed.unwrap_or(&session.id).clone();
+                    let group = left.remove(&name);
+                    group.map(|group| Session::new(file, name, group))
+                }
                 None => None,
             };
             self.write_session(session, old)?;
         }
-        let mut left: Vec<_> = left.groups.into_iter().collect();
+        let mut left: Vec<_> = left.into_iter().collect();
         left.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         for (id, group) in left {
+            if written.contains(&id) {
+                return Err(Error::BadTarget {
+                    path: self.target.to_owned(),
+                    what: format!("has another session named \"{id}\" now: try again"),
+                });
+            }
             let address = self
                 .copier()?
                 .copy_group(&group, &format!("{SESSIONS}/{id}"))?;
@@ -211,7 +182,7 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
                 tool_calls: old.tool_calls(0..u64::MAX)?,
                 artifacts: Vec::new(),
                 logs: old.read_logs()?,
-                lost: LostParts::default(),
+                ..SessionColumns::default()
             };
             let mut logged = LoggedRecords::default();
             let is_others = |row: &Message| row.seq == 0 && !row.uuid.is_empty();
@@ -293,21 +264,23 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
             let written = new.artifacts.iter();
             let written: HashSet<_> = written.map(|row| comparable_id(&row.name)).collect();
             let mut replaced = Vec::new();
-            let was_unredacted = is_unredacted(&old_attributes);
-            if was_unredacted != is_unredacted(&new.attributes) {
-                let redactor = self.redactor.as_ref().filter(|_| was_unredacted);
+            let is_other = is_unredacted(&old_attributes) != is_unredacted(&new.attributes);
+            if is_other || self.redactor.is_some() {
                 // Artifacts of records whose ids have secrets are named otherwise.
                 let is_same = |old: &Artifact, new: &Artifact| {
                     old.bytes == new.bytes
                         && comparable_id(&old.origin) == comparable_id(&new.origin)
                 };
-                let mut ours = old.artifacts()?;
-                ours.retain(|row| {
+                let redactor = self.redactor.as_ref();
+                let is_carried = |name: &str| !written.contains(&comparable_id(name));
+                let mut removed = old.artifacts_named(is_carried)?;
+                removed.retain(|row| {
                     redactor.is_some_and(|redactor| has_secret(row, redactor))
-                        || (!row.origin.is_empty()
+                        || (is_other
+                            && !row.origin.is_empty()
                             && new.artifacts.iter().any(|new| is_same(row, new)))
                 });
-                replaced.extend(ours.into_iter().map(|artifact| artifact.name));
+                replaced.extend(removed.into_iter().map(|artifact| artifact.name));
             }
             for (name, _) in file.child_datasets(&group, &artifacts)? {
                 if written.contains(&comparable_id(&name)) {

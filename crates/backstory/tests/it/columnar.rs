@@ -2,6 +2,7 @@
 
 mod damaged_stores;
 mod embeddings;
+mod kept_sessions;
 #[cfg(target_os = "linux")]
 mod outputs;
 mod package;

@@ -20,7 +20,7 @@ pub(super) use self::session_file::{
     UnpackedLogs, check_no_file, session_file, session_files, unpack,
 };
 pub(super) use self::tail::tail;
-use self::target::{Target, Written};
+use self::target::{Selection, Target, Written};
 use super::sessions::session_filter;
 use super::sweep;
 use crate::cli::{ConvertArgs, ExportArgs, OnOff, OutputArgs};
@@ -81,7 +81,10 @@ pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), 
     }
     let embedder = open_embedder(setting, &arguments.output)?;
     let options = export_options(logs.redactor(), embedder.as_ref());
-    let mut written = target.write(&logs, &sessions, true, &options)?;
+    let mut written = target.write(&logs, &sessions, Selection::Logs, &options)?;
+    let lost = written.problems.take().unwrap_or_default();
+    warn_of_problems(&lost);
+    problems.extend(lost);
     let has_problems = !problems.is_empty();
     written.problems = Some(problems);
     if read.skipped_records > 0 {
@@ -138,8 +141,11 @@ pub(super) fn export(setting: &Setting, arguments: &ExportArgs) -> Result<(), Er
         Redact::Off => None,
     };
     let options = export_options(redactor, embedder.as_ref());
-    let is_everything = arguments.sessions.is_empty() && arguments.filter.is_empty();
-    let written = target.write(&memory, &sessions, is_everything, &options)?;
+    let selection = match arguments.sessions.is_empty() && arguments.filter.is_empty() {
+        true => Selection::All,
+        false => Selection::Some,
+    };
+    let written = target.write(&memory, &sessions, selection, &options)?;
     print_written(&written, arguments.json)
 }
 

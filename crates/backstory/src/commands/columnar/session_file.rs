@@ -13,15 +13,14 @@ use crate::cli::TailArgs;
 use crate::error::{Error, ErrorKind};
 use crate::output::{one_line, warn};
 
-/// Returns the HDF5 files that a path names: itself, or those in the folder.
+/// Returns the HDF5 files that a path names: itself, or those in the folder. Whoever reads a link to nowhere or a pipe among these gets an error.
 pub(in crate::commands) fn session_files(path: &Path) -> Vec<PathBuf> {
-    let is_file = |path: &Path| has_extension(path) && path.is_file();
-    if is_file(path) || begins_as_hdf5(path) {
+    if has_extension(path) && path.is_file() || begins_as_hdf5(path) {
         return vec![path.to_path_buf()];
     }
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    files.retain(|path| is_file(path));
+    files.retain(|path| has_extension(path) && !path.is_dir());
     files.sort();
     files
 }

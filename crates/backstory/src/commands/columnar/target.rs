@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::session_file::lower_extension;
 use crate::cli::{ColumnarFormat, OutputArgs, TableName};
 use crate::error::Error;
-use crate::output::{counted, progress_bar, short_bytes, warn};
+use crate::output::{counted, one_line, progress_bar, short_bytes, warn};
 use crate::setting::now;
 
 /// Bytes of memory that adding to a session takes for each byte of its logs. Measured: 4.1 with 200 MB, 4.7 with 50 MB.
@@ -24,6 +24,17 @@ pub(super) enum Target {
     H5Folder(PathBuf),
     Table(PathBuf, Table),
     Tables(PathBuf),
+}
+
+/// Sessions that are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Selection {
+    /// Those of logs, which can be fewer than before.
+    Logs,
+    /// All of a store.
+    All,
+    /// Some of a store.
+    Some,
 }
 
 /// Report of what was written.
@@ -102,7 +113,7 @@ impl Target {
         &self,
         memory: &Memory,
         sessions: &[SessionRow],
-        is_everything: bool,
+        selection: Selection,
         options: &ExportOptions<'_>,
     ) -> Result<Written, Error> {
         // Files in a folder of HDF5 files are locked one by one.
@@ -125,7 +136,8 @@ impl Target {
             bar.set_position(progress.sessions_written);
         };
         let tables = TableOptions {
-            with_unlisted_usage: is_everything,
+            with_unlisted_usage: selection != Selection::Some,
+            keep_lost: selection == Selection::Logs,
             redactor: options.redactor,
             ..TableOptions::new(now())
         };
@@ -222,6 +234,14 @@ fn report_files(path: &Path) -> impl FnOnce(ExportReport) -> Written + '_ {
 
 fn report_tables(path: &Path) -> impl FnOnce(TableReport) -> Written + '_ {
     move |report| {
+        let lost = report.lost.iter().map(|session| Problem {
+            path: path.to_path_buf(),
+            reason: format!(
+                "session {} has rows that the logs lack; it was not written",
+                one_line(session)
+            ),
+        });
+        let lost: Vec<Problem> = lost.collect();
         let failed = report.damage.iter().map(|damage| FailedPart {
             session: None,
             reason: damage.to_string(),
@@ -238,7 +258,7 @@ fn report_tables(path: &Path) -> impl FnOnce(TableReport) -> Written + '_ {
             ),
             output: path.to_string_lossy().into_owned(),
             failed: failed.collect(),
-            problems: None,
+            problems: (!lost.is_empty()).then_some(lost),
             report: WrittenReport::Tables(report),
         }
     }

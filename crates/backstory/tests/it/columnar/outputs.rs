@@ -146,7 +146,10 @@ fn sessions_whose_ids_look_alike_have_files_of_their_own() {
     assert_eq!(report["unchanged"], 3, "{report}");
     let shown = environment.json(&["inspect", &folder]);
     let names: Vec<&String> = shown["sessions"].as_object().unwrap().keys().collect();
-    assert_eq!(names, ["a\nb", "a%0Ab", "a_b"]);
+    assert_eq!(names, ["a\nb", "a%0Ab", "a_b-codex-2"]);
+    let files = ["a_b.h5", "a%250Ab.h5", "a_b-codex-2.h5"];
+    let is_there = |file: &&str| environment.home().join("columns").join(file).is_file();
+    assert!(files.iter().all(is_there));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use backstory_columnar::SessionFile;
 use serde_json::{Value, json};
 
 use super::{output, turn};
@@ -22,6 +23,129 @@ fn append_by_package(way: &str, file: &str, log: &Path) -> bool {
     let error = String::from_utf8_lossy(&run.stderr);
     assert!(run.status.success(), "{error}");
     true
+}
+
+/// Has the package's API add a message, a call with its result, an answer and two artifacts to the session. Returns false when there is no
+/// Python that has the package.
+fn add_by_package(file: &str, secret: &str) -> bool {
+    let Some(python) = std::env::var_os("BACKSTORY_TEST_PYTHON") else {
+        return false;
+    };
+    let program =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../backstory-columnar/tests/package_api.py");
+    let run = std::process::Command::new(python)
+        .arg(program)
+        .args([file, &claude_id(1), secret])
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "{error}");
+    true
+}
+
+/// Number of events of a session whose text has this one.
+fn events_with(shown: &Value, text: &str) -> usize {
+    let events = shown["events"].as_array().unwrap().iter();
+    let has_text = |event: &&Value| event["text"].as_str().unwrap().contains(text);
+    events.filter(has_text).count()
+}
+
+#[test]
+fn what_the_package_adds_is_redacted_and_comes_back() {
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    let environment = Environment::new();
+    let file = output(&environment, "all.h5");
+    let log = environment.write(&claude_path(1), turn(1));
+    let convert = ["convert", log.to_str().unwrap(), "-o", &file];
+    environment.json(&convert);
+    if !add_by_package(&file, &secret) {
+        return;
+    }
+    let comes_back = |what: &str, turns: usize| {
+        let store = Environment::new();
+        for _ in 0..2 {
+            store.json(&["sweep", &file]);
+            let shown = store.json(&["show", &claude_id(1)]);
+            for text in [
+                "added turn",
+                "echo added call",
+                "added result",
+                "added answer",
+            ] {
+                assert_eq!(events_with(&shown, text), 1, "{what}, {text}: {shown}");
+            }
+            assert_eq!(events_with(&shown, "I look."), turns, "{what}");
+        }
+    };
+    comes_back("appended", 1);
+    environment.write(&claude_path(1), [turn(1), turn(2)].concat());
+    environment.json(&convert);
+    comes_back("rewritten", 2);
+    let session = SessionFile::open(file.as_ref()).unwrap();
+    let session = session.session(&claude_id(1)).unwrap().read().unwrap();
+    assert_eq!(session.messages.len(), 8);
+    assert_eq!(session.tool_calls.len(), 3);
+    let artifacts = session
+        .artifacts
+        .iter()
+        .filter(|artifact| artifact.origin.is_empty());
+    let artifacts: Vec<&str> = artifacts.map(|artifact| artifact.name.as_str()).collect();
+    assert!(
+        artifacts.contains(&"harmless") && !artifacts.contains(&"added"),
+        "{artifacts:?}"
+    );
+    let bytes = std::fs::read(&file).unwrap();
+    let has_secret = |bytes: &[u8]| {
+        bytes
+            .windows(secret.len())
+            .any(|text| text == secret.as_bytes())
+    };
+    assert!(!has_secret(&bytes));
+    assert!(!format!("{session:?}").contains(&secret));
+
+    // A file by the API alone.
+    let file = output(&environment, "package.h5");
+    add_by_package(&file, &secret);
+    let store = Environment::new();
+    store.json(&["sweep", &file]);
+    let shown = store.json(&["show", &claude_id(1)]);
+    for text in [
+        "added turn",
+        "echo added call",
+        "added result",
+        "added answer",
+    ] {
+        assert_eq!(events_with(&shown, text), 1, "{text}: {shown}");
+    }
+}
+
+#[test]
+fn answers_with_the_same_input_all_count_in_a_longer_copy() {
+    for way in ["hook", "convert"] {
+        let environment = Environment::new();
+        let log = environment.write(&claude_path(1), turn(1));
+        let file = output(&environment, "all.h5");
+        environment.json(&["convert", log.to_str().unwrap(), "-o", &file]);
+        let log = environment.write(&claude_path(1), (1..=4).map(turn).collect::<String>());
+        if !append_by_package(way, &file, &log) {
+            return;
+        }
+        let shown = environment.json(&["inspect", &file]);
+        assert_eq!(shown["totals"]["tokens"]["input_tokens"], 12, "{way}");
+        assert_eq!(shown["totals"]["tokens"]["output_tokens"], 20, "{way}");
+        let store = Environment::new();
+        store.json(&["sweep", &file]);
+        let totals = &store.json(&["usage", "session"])["totals"];
+        assert_eq!(
+            (&totals["input"], &totals["output"]),
+            (&json!(12), &json!(20))
+        );
+        // Our own reading of the whole log takes their place.
+        environment.json(&["convert", log.to_str().unwrap(), "-o", &file]);
+        let shown = environment.json(&["inspect", &file]);
+        assert_eq!(shown["totals"]["tokens"]["input_tokens"], 12, "{way}");
+        assert_eq!(shown["totals"]["messages"], 12, "{way}");
+    }
 }
 
 /// The second record of each answer, which has the same usage in agents' logs.
