@@ -12,6 +12,7 @@
 //!   that such a text names nothing that its source does not have.
 //! - [`count_tokens`] estimates tokens; [`text`] cuts texts and takes escape sequences out.
 
+pub mod commands;
 mod conventions;
 pub mod detectors;
 pub mod digest;
