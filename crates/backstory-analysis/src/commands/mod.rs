@@ -7,21 +7,33 @@
 //!
 //! Lines and outputs are hostile input: work is linear in their length, and nested text is read without recursion.
 
+mod chain;
 mod check;
 mod check_scripts;
 mod check_tests;
 mod check_tools;
+mod delivered;
+mod delivery;
+mod error_line;
+mod evidence;
+mod finding_lints;
+mod finding_tests;
+mod findings;
 mod folder;
 mod grammar;
 mod lexer;
 mod nested;
+mod place;
 mod powershell;
 mod shell;
+mod verdict;
 mod word;
 mod wrapper;
 
 pub use check::{Check, CheckFamily};
+pub use delivery::{Delivery, DeliveryKind};
 pub use shell::{Connector, ShellCommand, parse_shell_line};
+pub use verdict::{LinePart, LineResult, PartVerdict, judge_line};
 
 #[cfg(test)]
 mod brush_tests;
