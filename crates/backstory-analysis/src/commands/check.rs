@@ -1,6 +1,7 @@
 //! Checks: commands that show if work is sound.
 
-use super::check_tools::{self, Arguments};
+use super::arguments::Arguments;
+use super::check_tools;
 use super::shell::ShellCommand;
 
 /// Family of checks.

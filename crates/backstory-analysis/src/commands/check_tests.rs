@@ -1,7 +1,8 @@
 //! Test runners, and when only some tests are selected.
 
+use super::arguments::{Arguments, is_file_name};
 use super::check::{Check, CheckFamily, OutputFormat};
-use super::check_tools::{Arguments, cargo_scope, go_scope, is_file_name};
+use super::check_tools::{cargo_scope, go_scope};
 
 /// Returns the test run of a program with its arguments.
 pub(super) fn find_test_runner(program: &str, arguments: &Arguments<'_>) -> Option<Check> {
@@ -72,8 +73,7 @@ pub(super) fn find_test_runner(program: &str, arguments: &Arguments<'_>) -> Opti
         "swift" => ("swift test", OutputFormat::Swift),
         "bats" => ("bats", OutputFormat::Tap),
         "busted" | "ginkgo" => (program, OutputFormat::Any),
-        "zig" => ("zig test", OutputFormat::Any),
-        "mix" | "sbt" | "bazel" | "bazelisk" => return None,
+        "zig" => return Some(Check::new(CheckFamily::Test, "zig test", OutputFormat::Any)),
         _ => return None,
     };
     let subcommands = usize::from(name.contains(' ') && name.split(' ').nth(1) == Some(first));

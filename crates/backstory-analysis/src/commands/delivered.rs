@@ -80,11 +80,17 @@ impl<'a> DeliveryReader<'a> {
 
     /// Returns what the output says of the next delivery.
     pub(super) fn next_evidence(&mut self, delivery: &Delivery) -> Evidence {
+        let words = failure_words(delivery.kind);
+        let bad = self.find(|line| {
+            let is_bad = words.iter().any(|word| line.contains(word));
+            is_bad.then(|| line.trim().to_string())
+        });
         let good = match delivery.kind {
             DeliveryKind::Commit => {
                 let subject = delivery.subject.as_deref();
                 let next = self.commits.next();
-                let listed = || self.find(|line| listed_commit(line, subject?));
+                let listed =
+                    || self.find(|line| listed_commit(line, subject.filter(|_| bad.is_none())?));
                 next.or_else(listed).or_else(|| self.find(jj_commit))
             }
             DeliveryKind::Push => self.find(push_line),
@@ -95,11 +101,6 @@ impl<'a> DeliveryReader<'a> {
             DeliveryKind::Tag => None,
             DeliveryKind::Release => self.find(release_line),
         };
-        let words = failure_words(delivery.kind);
-        let bad = self.find(|line| {
-            let is_bad = words.iter().any(|word| line.contains(word));
-            is_bad.then(|| line.trim().to_string())
-        });
         let fatal = || {
             self.find(|line| {
                 line.trim_start()

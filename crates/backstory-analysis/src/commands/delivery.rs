@@ -67,9 +67,19 @@ impl Delivery {
             kind,
             subject: subject.and_then(|subject| first_line(&subject)),
             folder: command.folder.clone(),
-            is_amend: kind == DeliveryKind::Commit && has(&["--amend"]),
+            is_amend: kind == DeliveryKind::Commit && amends(arguments),
         })
     }
+}
+
+/// Returns whether `--amend` is among the options, and not a message.
+fn amends(arguments: &[String]) -> bool {
+    let before = |at: usize| at.checked_sub(1).and_then(|at| arguments.get(at));
+    let mut words = arguments.iter().enumerate();
+    words.any(|(at, word)| {
+        word == "--amend"
+            && before(at).is_none_or(|before| !matches!(before.as_str(), "-m" | "--message"))
+    })
 }
 
 type Found = (DeliveryKind, Option<String>);

@@ -90,7 +90,9 @@ fn share_findings(takers: &[usize], findings: &[&Finding], evidence: &mut [Evide
         };
         match results.get(number) {
             Some(finding) if is_paired => evidence.add(finding),
-            _ if all_ok && !results.is_empty() => evidence.ok = Some(evidence.ok.unwrap_or(true)),
+            _ if all_ok && results.len() >= takers.len() => {
+                evidence.ok = Some(evidence.ok.unwrap_or(true))
+            }
             _ => {}
         }
     }

@@ -2,7 +2,7 @@
 
 use super::check::{CheckFamily, OutputFormat};
 use super::finding_lints::lint_finding;
-use super::finding_tests::{TestReader, plain_task};
+use super::test_reader::{TestReader, plain_task};
 
 /// Result that a tool printed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,14 +7,18 @@
 //!
 //! Lines and outputs are hostile input: work is linear in their length, and nested text is read without recursion.
 
+mod arguments;
 mod chain;
 mod check;
+mod check_builders;
+mod check_linters;
 mod check_scripts;
 mod check_tests;
 mod check_tools;
 mod delivered;
 mod delivery;
 mod error_line;
+mod error_rank;
 mod evidence;
 mod finding_lints;
 mod finding_tests;
@@ -26,6 +30,7 @@ mod nested;
 mod place;
 mod powershell;
 mod shell;
+mod test_reader;
 mod verdict;
 mod word;
 mod wrapper;
@@ -36,4 +41,4 @@ pub use shell::{Connector, ShellCommand, parse_shell_line};
 pub use verdict::{LinePart, LineResult, PartVerdict, judge_line};
 
 #[cfg(test)]
-mod brush_tests;
+mod tests;
