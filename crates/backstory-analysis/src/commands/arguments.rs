@@ -98,10 +98,7 @@ impl<'a> Arguments<'a> {
             let (name, value) = word.split_once('=').unwrap_or((word, ""));
             QUESTIONS.contains(&name) && !matches!(value, "false" | "0")
         };
-        self.own
-            .iter()
-            .chain(&self.passed)
-            .any(|word| is_question(word))
+        self.own.iter().chain(&self.passed).any(is_question)
             || (self.own.len() == 1 && self.has(&["-h", "-V", "-v", "help", "version"]))
             || self.own.first() == Some(&"help")
     }

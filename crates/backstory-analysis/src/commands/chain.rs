@@ -46,6 +46,36 @@ pub(super) fn part_exits(commands: &[ShellCommand], line_ok: Option<bool>) -> Ve
     exits
 }
 
+/// Returns the commands that succeeded because a command behind their `&&` ran, given the commands that did run.
+pub(super) fn implied_successes(commands: &[ShellCommand], ran: &[usize]) -> Vec<bool> {
+    let mut succeeded = vec![false; commands.len()];
+    for at in ran {
+        let mut place = *at;
+        while let Some(command) = commands.get(place) {
+            let is_before = |other: &&ShellCommand| other.pipeline == command.pipeline;
+            let others = commands.get(..place).unwrap_or_default();
+            let start = place - others.iter().rev().take_while(is_before).count();
+            let first = commands.get(start);
+            let Some(before) = start
+                .checked_sub(1)
+                .filter(|_| first.is_some_and(|first| first.connector == Connector::And))
+            else {
+                break;
+            };
+            let is_certain = commands.get(before).is_some_and(|before| {
+                before.connector != Connector::Or
+                    && !(before.is_piped_on || before.is_conditional || before.is_background)
+            });
+            match succeeded.get_mut(before) {
+                Some(slot) if !*slot && is_certain => *slot = true,
+                _ => break,
+            }
+            place = before;
+        }
+    }
+    succeeded
+}
+
 /// Returns the pipelines at the end of a line of which each ran only if all before it succeeded, the last one first.
 fn final_chain(commands: &[ShellCommand], stops: bool) -> Vec<&[ShellCommand]> {
     let mut pipelines: Vec<&[ShellCommand]> = commands

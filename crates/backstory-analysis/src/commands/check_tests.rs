@@ -157,14 +157,14 @@ const VALUED: &[&str] = &[
 ];
 
 fn selects_tests(program: &str, arguments: &Arguments<'_>, skip: usize) -> bool {
-    let is_selector = |word: &&str| {
+    let is_selector = |word: &str| {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
         // `vitest --run` and `-t` of bats select nothing.
         let is_other =
             (program == "vitest" && name == "--run") || (program == "pytest" && name == "-o");
         SELECTORS.contains(&name) && !is_other && value != "false"
     };
-    if arguments.own.iter().any(|word| is_selector(&word)) {
+    if arguments.own.iter().any(|word| is_selector(word)) {
         return true;
     }
     if let Some(marker) = arguments.value(&["-m"])

@@ -245,8 +245,5 @@ fn address(line: &str, parts: &[&str]) -> Option<String> {
             is_number || (part.contains("release") && !behind.is_empty())
         })
     };
-    parts
-        .iter()
-        .any(|part| is_meant(&part))
-        .then(|| address.to_string())
+    parts.iter().any(is_meant).then(|| address.to_string())
 }

@@ -4,7 +4,7 @@ use super::check::{Check, CheckFamily, OutputFormat};
 use super::findings::Finding;
 use super::shell::ShellCommand;
 
-/// What an output says of one part of a line.
+/// Result of one part of a line, as the output shows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Evidence {
     pub(super) ok: Option<bool>,
@@ -91,7 +91,7 @@ fn share_findings(takers: &[usize], findings: &[&Finding], evidence: &mut [Evide
         match results.get(number) {
             Some(finding) if is_paired => evidence.add(finding),
             _ if all_ok && results.len() >= takers.len() => {
-                evidence.ok = Some(evidence.ok.unwrap_or(true))
+                evidence.ok = Some(evidence.ok.unwrap_or(true));
             }
             _ => {}
         }

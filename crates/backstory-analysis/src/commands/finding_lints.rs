@@ -239,13 +239,13 @@ fn place_finding(line: &str) -> Option<Finding> {
         let is_compiler = end.has_column && !line.starts_with(' ');
         return match (is_linter, is_compiler) {
             (true, _) => found(F::GolangciLint, Lint, false),
-            (false, true) => Some(Finding::new(F::Go, Build, false).as_weak()),
+            (false, true) => Some(Finding::new(F::Go, Build, false).into_weak()),
             _ => None,
         };
     }
     if file.ends_with(".py") && rest.trim_start().starts_with("error: ") {
-        return Some(Finding::new(F::Mypy, Types, false).as_weak());
+        return Some(Finding::new(F::Mypy, Types, false).into_weak());
     }
     (end.has_column && !line.starts_with(' '))
-        .then(|| Finding::new(F::Places, Lint, false).as_weak())
+        .then(|| Finding::new(F::Places, Lint, false).into_weak())
 }

@@ -10,7 +10,7 @@ pub(super) fn one_line_summary(line: &str, trimmed: &str) -> Option<Finding> {
     if let Some(rest) = trimmed.strip_prefix("test result: ") {
         let passed = count_before(rest, "passed")?;
         let failed = count_before(rest, "failed")?;
-        let mut finding = Finding::tests(F::Cargo, passed, failed).as_partial();
+        let mut finding = Finding::tests(F::Cargo, passed, failed).into_partial();
         finding.is_ok = rest.starts_with("ok");
         return Some(finding);
     }
@@ -124,7 +124,7 @@ pub(super) fn one_line_summary(line: &str, trimmed: &str) -> Option<Finding> {
     if trimmed.contains(" tests completed, ") || trimmed.contains(" test completed, ") {
         let failed = count_before(trimmed, "failed")?;
         let all = leading_number(trimmed);
-        return Some(Finding::tests(F::Gradle, all.saturating_sub(failed), failed).as_partial());
+        return Some(Finding::tests(F::Gradle, all.saturating_sub(failed), failed).into_partial());
     }
     // Maven, for all classes of a module: `[INFO] Tests run: 12, Failures: 1, Errors: 0, Skipped: 0`.
     if let Some((_, rest)) = trimmed.split_once("Tests run: ")
@@ -136,7 +136,7 @@ pub(super) fn one_line_summary(line: &str, trimmed: &str) -> Option<Finding> {
         };
         let failed = count("Failures: ") + count("Errors: ");
         let passed = leading_number(rest).saturating_sub(failed + count("Skipped: "));
-        return Some(Finding::tests(F::Maven, passed, failed).as_partial());
+        return Some(Finding::tests(F::Maven, passed, failed).into_partial());
     }
     // Swift Testing: `✔ Test run with 5 tests passed after 0.1 seconds.`
     if let Some((_, rest)) = trimmed.split_once("Test run with ") {
@@ -145,14 +145,14 @@ pub(super) fn one_line_summary(line: &str, trimmed: &str) -> Option<Finding> {
             .or(count_before(rest, "issues"))
             .unwrap_or(0);
         let failed = failed.max(u64::from(rest.contains(" failed ")));
-        return Some(Finding::tests(F::Swift, all.saturating_sub(failed), failed).as_partial());
+        return Some(Finding::tests(F::Swift, all.saturating_sub(failed), failed).into_partial());
     }
     // sbt: `[info] Tests: succeeded 12, failed 1, canceled 0, …`; zig: `All 3 tests passed.`
     if let Some((_, rest)) = trimmed.split_once("Tests: succeeded ") {
         let failed = rest
             .split_once("failed ")
             .map_or(0, |(_, rest)| leading_number(rest));
-        return Some(Finding::tests(F::Any, leading_number(rest), failed).as_partial());
+        return Some(Finding::tests(F::Any, leading_number(rest), failed).into_partial());
     }
     if let Some(rest) = trimmed.strip_prefix("All ")
         && rest.trim_end_matches('.').ends_with(" tests passed")
@@ -239,7 +239,7 @@ fn dotnet_summary(line: &str) -> Option<Finding> {
     let (Some(Some(Ok(failed))), Some(Some(Ok(passed)))) = (counts.next(), counts.next()) else {
         return None;
     };
-    Some(Finding::tests(OutputFormat::Dotnet, passed, failed).as_partial())
+    Some(Finding::tests(OutputFormat::Dotnet, passed, failed).into_partial())
 }
 
 /// Returns the number before a word: 12 in `12 passed; 0 failed`.

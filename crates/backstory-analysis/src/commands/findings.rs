@@ -43,12 +43,12 @@ impl Finding {
     }
 
     /// Marks that one run can print several of it.
-    pub(super) fn as_partial(mut self) -> Finding {
+    pub(super) fn into_partial(mut self) -> Finding {
         self.is_whole = false;
         self
     }
 
-    pub(super) fn as_weak(mut self) -> Finding {
+    pub(super) fn into_weak(mut self) -> Finding {
         self.is_weak = true;
         self
     }

@@ -195,7 +195,7 @@ impl TestReader {
             findings.push(Finding::tests(OutputFormat::Playwright, 0, self.playwright));
         }
         if self.tap != (0, 0) {
-            findings.push(Finding::tests(OutputFormat::Tap, self.tap.0, self.tap.1).as_partial());
+            findings.push(Finding::tests(OutputFormat::Tap, self.tap.0, self.tap.1).into_partial());
         }
         if let Some((passed, failed)) = self.swift {
             findings.push(Finding::tests(OutputFormat::Swift, passed, failed));
@@ -208,7 +208,7 @@ impl TestReader {
             false => (good, bad),
         };
         if tests != (0, 0) || bad > 0 {
-            let mut finding = Finding::tests(OutputFormat::Go, tests.0, tests.1).as_partial();
+            let mut finding = Finding::tests(OutputFormat::Go, tests.0, tests.1).into_partial();
             finding.is_ok &= bad == 0 && failed == 0 && !self.go_broke;
             findings.push(finding);
         }

@@ -1,6 +1,6 @@
 //! Verdicts on the checks and deliveries of a command line.
 
-use super::chain::{PartExit, part_exits};
+use super::chain::{PartExit, implied_successes, part_exits};
 use super::check::{Check, OutputFormat};
 use super::delivered::DeliveryReader;
 use super::delivery::Delivery;
@@ -69,6 +69,13 @@ pub fn judge_line(commands: &[ShellCommand], result: LineResult<'_>) -> Vec<Part
     };
     let exits = part_exits(commands, line_ok);
     let evidence = all_evidence(commands, &verdicts, &lines);
+    let ran: Vec<usize> = verdicts
+        .iter()
+        .zip(&evidence)
+        .filter(|(_, evidence)| evidence.ok.is_some())
+        .map(|(verdict, _)| verdict.command)
+        .collect();
+    let implied = implied_successes(commands, &ran);
     let failing = failing_part(commands, &exits, &verdicts, &evidence);
     for (verdict, evidence) in verdicts.iter_mut().zip(evidence) {
         let exit = exits
@@ -93,7 +100,8 @@ pub fn judge_line(commands: &[ShellCommand], result: LineResult<'_>) -> Vec<Part
             PartExit::Unknown => evidence
                 .ok
                 .or_else(|| echoed_exit(commands, verdict.command, &lines))
-                .or(by_output),
+                .or(by_output)
+                .or_else(|| implied.get(verdict.command)?.then_some(true)),
         };
         verdict.tests = evidence.tests;
         verdict.said = match (&verdict.part, verdict.ok) {
@@ -128,7 +136,7 @@ fn find_parts(commands: &[ShellCommand]) -> Vec<PartVerdict> {
     parts.take(MAX_PARTS).collect()
 }
 
-/// The beginning and the end of an output, without escape sequences.
+/// Returns the beginning and the end of an output, without escape sequences.
 fn readable_output(output: &str) -> String {
     if output.len() <= 2 * MAX_READ_BYTES {
         return text::without_escapes(output);
@@ -140,13 +148,13 @@ fn readable_output(output: &str) -> String {
     text::without_escapes(&format!("{start}\n{end}"))
 }
 
-/// What a line shows after carriage returns.
+/// Returns the part of a line that is seen after carriage returns.
 fn last_overwrite(line: &str) -> &str {
     let line = line.trim_end_matches('\r');
     line.rsplit('\r').next().unwrap_or(line)
 }
 
-/// What the output says of every part, in their order.
+/// Returns the results of all parts that the output shows, in the order of the parts.
 fn all_evidence(
     commands: &[ShellCommand],
     verdicts: &[PartVerdict],

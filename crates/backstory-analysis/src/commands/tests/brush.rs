@@ -95,7 +95,7 @@ impl Flattened {
         match compound {
             CompoundCommand::Arithmetic(_) => self.push(vec!["((".into()], is_piped),
             CompoundCommand::ArithmeticForClause(clause) => {
-                self.add_list(&clause.body.list, is_piped)
+                self.add_list(&clause.body.list, is_piped);
             }
             CompoundCommand::BraceGroup(group) => self.add_list(&group.list, is_piped),
             CompoundCommand::Subshell(shell) => self.add_list(&shell.list, is_piped),

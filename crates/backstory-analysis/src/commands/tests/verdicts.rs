@@ -180,6 +180,22 @@ fn failed_chains_end_at_the_part_that_shows_it() {
         Some(1),
         &[PASSED, FAILED],
     );
+    // Without an exit code, a part that ran shows that those before it succeeded.
+    let line = "cargo fmt --check && cargo clippy -q && cargo test; cargo doc";
+    let passed = "test result: ok. 3 passed; 0 failed";
+    check(line, passed, None, &[PASSED, PASSED, PASSED, None]);
+    check(
+        "cargo doc; cargo fmt || cargo clippy && cargo test",
+        passed,
+        None,
+        &[None, None, None, PASSED],
+    );
+    check(
+        "cargo fmt && cargo doc | tail && cargo test",
+        passed,
+        None,
+        &[PASSED, None, PASSED],
+    );
     // The tests ran to their end, and something else made the run fail.
     check(
         "pytest -q --cov",
