@@ -6,12 +6,14 @@
 //!
 //! - [`digest`]: [`Notes`](digest::Notes) keep what matters of a session while its events go by; an [`Account`](digest::Account) is
 //!   made of them when somebody asks: goal, outcome, what was done, errors, decisions, next steps.
+//! - [`commands`]: the parts of a shell line, the checks and deliveries among them, and the verdict on each.
 //! - [`detectors`]: each finds one kind of [`Signal`](detectors::Signal) in the notes of one session. Signals of many sessions that have
 //!   the same signature are a pattern.
 //! - [`observe`]: a prompt or a tool use in three sizes, by [`Extract`](observe::Extract), and [`faith`](observe::faith), which checks
 //!   that such a text names nothing that its source does not have.
 //! - [`count_tokens`] estimates tokens; [`text`] cuts texts and takes escape sequences out.
 
+pub mod commands;
 mod conventions;
 pub mod detectors;
 pub mod digest;
