@@ -139,8 +139,8 @@ impl AddedCall {
         };
         let mut lines = Vec::new();
         if self.has_call {
-            let input = serde_json::from_str(&row.args);
-            let input: Value = input.unwrap_or_else(|_| row.args.clone().into());
+            let parsed = serde_json::from_str(&row.args);
+            let input: Value = parsed.unwrap_or_else(|_| row.args.clone().into());
             let block = json!([{"type": "tool_use", "id": id, "name": row.name, "input": input}]);
             lines.push(record("assistant", &call_record, &row.message_uuid, block).into_line());
         }

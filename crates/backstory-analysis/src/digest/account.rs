@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::command::{self, CommandKind};
 use super::notes::{Notes, Step, What, shortened};
 use super::outcome::{self, Outcome, runs};
+use super::run_parts::{Purpose, parts};
 use super::{FileChange, Statement, decisions, said, summary, trouble};
 use crate::{AgentConventions, text};
 use backstory_event::{Seq, TurnNo};
@@ -139,28 +140,24 @@ fn done(notes: &Notes) -> Vec<Statement> {
             events,
         ));
     }
-    // Commands that prove or deliver, by what they are; the same one again is told once.
+    // Checks and deliveries, by what they are; the same one again is told once.
     let mut told: Vec<(String, Vec<Seq>, String)> = Vec::new();
-    for (step, run) in runs(notes).filter(|(_, run)| !run.kind.is_other() && !run.denied) {
-        let program = command::program(&run.command);
-        let (name, how) = match (run.kind, run.ok) {
-            (CommandKind::Commit, Some(true)) => (
-                format!("committed {}", run.said.as_deref().unwrap_or("")),
-                String::new(),
-            ),
-            (CommandKind::PullRequest, Some(true)) => (
-                format!("opened {}", run.said.as_deref().unwrap_or("a pull request")),
-                String::new(),
-            ),
-            (CommandKind::Push, Some(true)) => ("pushed".to_string(), String::new()),
-            (_, ok) => (format!("ran `{program}`"), verdict(run.tests, ok)),
+    for (seq, part) in parts(notes) {
+        let said = part.said.as_deref();
+        let (name, how) = match (part.purpose, part.ok) {
+            (purpose, Some(true)) if purpose.is_delivery() => {
+                (delivery(purpose, &part.name, said), String::new())
+            }
+            // What did not reach anybody is no delivery; why it failed is among the errors.
+            (purpose, _) if purpose.is_delivery() => continue,
+            (_, ok) => (format!("ran `{}`", part.name), verdict(part.tests, ok)),
         };
         match told.iter_mut().find(|(known, ..)| *known == name) {
             Some((_, events, last)) => {
-                events.push(step.seq);
+                events.push(seq);
                 *last = how;
             }
-            None => told.push((name, vec![step.seq], how)),
+            None => told.push((name, vec![seq], how)),
         }
     }
     for (name, events, how) in told {
@@ -185,6 +182,19 @@ fn done(notes: &Notes) -> Vec<Statement> {
         done.drain(1..=done.len() - MOST_STATEMENTS);
     }
     done
+}
+
+/// Returns a delivery in words.
+fn delivery(purpose: Purpose, name: &str, said: Option<&str>) -> String {
+    let (verb, what) = match purpose {
+        Purpose::Commit => ("committed", said.unwrap_or(name)),
+        Purpose::Push => ("pushed", name),
+        Purpose::PullRequest => ("opened", said.unwrap_or("a pull request")),
+        Purpose::Merge => ("merged", name),
+        Purpose::Tag => ("tagged", name),
+        _ => ("released", name),
+    };
+    format!("{verb} {what}")
 }
 
 fn verdict(tests: Option<(u64, u64)>, ok: Option<bool>) -> String {

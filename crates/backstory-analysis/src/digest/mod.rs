@@ -10,8 +10,8 @@ mod decisions;
 mod noted;
 mod notes;
 mod outcome;
-mod output;
 mod prepared_note;
+mod run_parts;
 mod said;
 #[cfg(any(test, feature = "story"))]
 mod story;
@@ -27,6 +27,7 @@ pub use noted::Noted;
 pub use notes::{EventPlace, Last, Notes, Run, Step, What};
 pub use outcome::Outcome;
 pub use prepared_note::{PreparedCall, PreparedNote, PreparedResult};
+pub use run_parts::{Purpose, RunPart};
 pub use said::{is_correction, is_decision, is_go_on, is_of_a_person};
 #[cfg(any(test, feature = "story"))]
 pub use story::Story;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::command::CommandKind;
 use super::prepared_note::{PreparedCall, PreparedNote, PreparedResult};
+use super::run_parts::{self, RunPart};
 use super::said;
 use crate::{AgentConventions, text};
 
@@ -124,6 +125,12 @@ pub struct Run {
     /// Duration in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ms: Option<i64>,
+    /// Checks and deliveries among its commands, once their results are known; `None` where they were not looked for.
+    #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<Vec<RunPart>>,
+    /// The whole command line, until its result is known.
+    #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
+    line: Option<String>,
     /// True if it did not run, because the user or a rule did not allow it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denied: bool,
@@ -314,6 +321,7 @@ impl Notes {
                 let run = Run {
                     command: call.target,
                     kind,
+                    line: call.line,
                     ..Run::default()
                 };
                 self.add(place, What::Run(run));
@@ -357,7 +365,10 @@ impl Notes {
         if result.denied {
             match self.step_mut(call).map(|step| &mut step.what) {
                 Some(What::Edit { failed, .. }) => *failed = true,
-                Some(What::Run(run)) => run.denied = true,
+                Some(What::Run(run)) => {
+                    run.denied = true;
+                    run.line = None;
+                }
                 _ => {}
             }
             self.add(place, What::Denied(result.tool));
@@ -389,25 +400,32 @@ impl Notes {
 }
 
 impl Run {
-    /// Notes how it ended. A command in a pipe may fail and exit with 0: tests tell by what they print.
+    /// Notes how it ended: by its checks and deliveries if it has any, else by whether the tool failed.
     fn end(&mut self, result: PreparedResult) {
-        let runs = self.kind == CommandKind::Test || self.kind == CommandKind::Build;
-        if self.kind == CommandKind::Test {
-            self.tests = result.tests;
-        }
-        let red = self.tests.is_some_and(|(_, failed)| failed > 0);
-        let broken = runs && result.looks_broken;
-        self.ok = match result.in_background {
-            true => None,
-            false => Some(!(result.failed || red || broken)),
-        };
         self.ms = result.duration_ms;
-        self.said = match (self.ok, self.kind) {
-            (Some(false), _) => result.trouble,
-            (_, CommandKind::Commit) => result.commit,
-            (_, CommandKind::PullRequest) => result.address,
-            _ => None,
+        let line = self.line.take();
+        if result.in_background {
+            return;
+        }
+        let parts = match (result.parts, line) {
+            (Some(parts), _) => parts,
+            (None, Some(line)) => run_parts::judged_parts(&line, result.output.as_line_result()),
+            (None, None) => Vec::new(),
         };
+        let failed = parts.iter().find(|part| part.ok == Some(false));
+        // Of several commands the one that failed counts; a pipe hides that it did.
+        self.ok = Some(failed.is_none() && !result.failed);
+        self.tests = parts
+            .iter()
+            .filter_map(|part| part.tests)
+            .reduce(|(passed, failed), (more, others)| (passed + more, failed + others));
+        self.said = match (failed, self.ok) {
+            (Some(part), _) => part.said.clone().or(result.trouble),
+            (None, Some(false)) => result.trouble,
+            _ => parts.iter().rev().find_map(|part| part.said.clone()),
+        };
+        // Without parts, a command of a kind would be told as a whole.
+        self.parts = (!parts.is_empty() || !self.kind.is_other()).then_some(parts);
     }
 }
 
@@ -501,7 +519,7 @@ mod tests {
         for at in 0..6_000 {
             story.run(&format!("echo {at}"), &"x".repeat(1_000), 0);
         }
-        story.run("cargo test", "3 passed", 0);
+        story.run("cargo test", "test result: ok. 3 passed; 0 failed", 0);
         assert!(serde_json::to_vec(&story.notes).unwrap().len() < 400_000);
         let tested =
             |step: &Step| matches!(&step.what, What::Run(run) if run.tests == Some((3, 0)));

@@ -1,11 +1,14 @@
 //! Outcome of a session, and the evidence for it.
 
+use std::borrow::Cow;
+
+use backstory_event::Seq;
+
 use super::Statement;
-use super::command::CommandKind;
 use super::notes::{Last, Notes, Run, Step, What};
+use super::run_parts::{Purpose, RunPart, deliveries, parts};
 use super::said;
 use crate::text;
-use backstory_event::Seq;
 
 /// End of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -75,19 +78,20 @@ pub(super) fn judge(notes: &Notes) -> (Outcome, Vec<Statement>) {
 /// Returns results that last beyond the session, each kind once.
 fn delivered(notes: &Notes) -> Vec<Statement> {
     let kinds = [
-        (CommandKind::Commit, "committed"),
-        (CommandKind::Push, "pushed"),
-        (CommandKind::PullRequest, "opened a pull request"),
+        (Purpose::Commit, "committed"),
+        (Purpose::Push, "pushed"),
+        (Purpose::PullRequest, "opened a pull request"),
+        (Purpose::Merge, "merged"),
+        (Purpose::Tag, "tagged"),
+        (Purpose::Release, "released"),
     ];
-    let of = |(kind, what): (CommandKind, &str)| {
-        let events: Vec<Seq> = runs(notes)
-            .filter(|(_, run)| run.kind == kind && run.ok == Some(true))
-            .map(|(step, _)| step.seq)
-            .collect();
-        let last = events.last().copied()?;
-        Some(Statement::new(what, vec![last]))
+    let deliveries: Vec<_> = deliveries(notes).collect();
+    let last = |(purpose, what): (Purpose, &str)| {
+        let mut found = deliveries.iter().rev();
+        let (seq, _) = found.find(|(_, part)| part.purpose == purpose)?;
+        Some(Statement::new(what, vec![*seq]))
     };
-    kinds.into_iter().filter_map(of).collect()
+    kinds.into_iter().filter_map(last).collect()
 }
 
 /// Returns why a session made only a plan, if it did: nothing else was changed or delivered after the last one was presented, or every file
@@ -99,7 +103,7 @@ fn plan_only(notes: &Notes) -> Option<Statement> {
             failed: false,
             ..
         } => paths.iter().any(|path| !is_plan(path)),
-        What::Run(run) => run.kind.is_delivery() && run.ok == Some(true),
+        What::Run(_) => deliveries(notes).any(|(seq, _)| seq == step.seq),
         _ => false,
     };
     let plan = |step: &&Step| matches!(step.what, What::Plan(_));
@@ -135,8 +139,9 @@ fn is_plan(path: &str) -> bool {
 /// Judges a session whose log ends in the middle of a turn: what was done last may have been its end.
 fn under_way(notes: &Notes, why: &str) -> (Outcome, Vec<Statement>) {
     let last = notes.steps.last();
+    let last_seq = last.map(|step| step.seq);
     match last.map(|step| &step.what) {
-        Some(What::Run(run)) if run.kind.is_delivery() && run.ok == Some(true) => (
+        Some(What::Run(_)) if deliveries(notes).any(|(seq, _)| Some(seq) == last_seq) => (
             Outcome::Success,
             vec![because(notes, "what it did last was delivered")],
         ),
@@ -186,13 +191,8 @@ fn answered(notes: &Notes, delivered: &[Statement]) -> (Outcome, Vec<Statement>)
             vec![because(notes, "the agent says that it could not do it")],
         );
     }
-    if let Some((step, run)) = broken_at_the_end(notes) {
-        let what = match run.kind {
-            CommandKind::Test => "tests failed when they last ran",
-            CommandKind::Build => "the build failed when it last ran",
-            _ => "a check failed when it last ran",
-        };
-        return (Outcome::Partial, vec![Statement::new(what, vec![step.seq])]);
+    if let Some(broken) = broken_at_the_end(notes) {
+        return (Outcome::Partial, vec![broken]);
     }
     let asked = notes
         .steps
@@ -242,41 +242,97 @@ fn all_edits_failed(notes: &Notes, delivered: &[Statement]) -> Option<Statement>
         .then(|| Statement::new(why, vec![last.0]))
 }
 
-/// Tests, builds and checks that passed when they last ran.
-fn proofs(notes: &Notes) -> Vec<Statement> {
-    let last = |kind: CommandKind| runs(notes).filter(|(_, run)| run.kind == kind).last();
-    let green = |(kind, what): (CommandKind, &str)| {
-        let (step, run) = last(kind)?;
-        let text = match run.tests {
-            Some((passed, _)) if passed > 0 => format!("{what}: {passed}"),
-            _ => what.to_string(),
-        };
-        (run.ok == Some(true)).then(|| Statement::new(&text, vec![step.seq]))
-    };
-    [
-        (CommandKind::Test, "tests passed when they last ran"),
-        (CommandKind::Build, "the build passed when it last ran"),
-        (CommandKind::Check, "checks passed when they last ran"),
-    ]
-    .into_iter()
-    .filter_map(green)
-    .collect()
+/// State of a check when it last ran.
+struct CheckState<'n> {
+    seq: Seq,
+    part: Cow<'n, RunPart>,
 }
 
-/// The last run of tests, of a build or of a check, if it failed and nothing was delivered after it.
-fn broken_at_the_end(notes: &Notes) -> Option<(&Step, &Run)> {
-    let finished = |run: &Run| run.ok.is_some();
-    [CommandKind::Test, CommandKind::Build]
-        .into_iter()
-        .find_map(|kind| {
-            let (step, run) = runs(notes)
-                .filter(|(_, run)| run.kind == kind && finished(run))
-                .last()?;
-            let delivered_after = runs(notes).any(|(later, run)| {
-                later.seq > step.seq && run.ok == Some(true) && run.kind.is_delivery()
-            });
-            (run.ok == Some(false) && !delivered_after).then_some((step, run))
-        })
+/// Returns the last known state of each check. A check of everything settles those of a part.
+fn check_states(notes: &Notes) -> Vec<CheckState<'_>> {
+    let mut states: Vec<CheckState<'_>> = Vec::new();
+    for (seq, part) in parts(notes) {
+        if part.purpose.is_delivery() || part.ok.is_none() {
+            continue;
+        }
+        let tool = part.name.split(' ').take(2).collect::<Vec<_>>().join(" ");
+        let is_wider = |known: &RunPart| {
+            let same_tool = known.name == part.name
+                || known.name.starts_with(&tool) && part.name.len() <= known.name.len();
+            known.purpose == part.purpose && same_tool && (!part.narrow || known.narrow)
+        };
+        // A narrow run that passes does not settle a wide one that failed; one that fails does not unsettle it either.
+        states.retain(|state| !is_wider(&state.part));
+        states.push(CheckState { seq, part });
+    }
+    states
+}
+
+fn check_name(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Test => "tests",
+        Purpose::Build => "the build",
+        Purpose::Lint => "the linter",
+        Purpose::Format => "the format check",
+        Purpose::Types => "the type check",
+        Purpose::Commit
+        | Purpose::Push
+        | Purpose::PullRequest
+        | Purpose::Merge
+        | Purpose::Tag
+        | Purpose::Release => "a delivery",
+    }
+}
+
+/// Returns the checks that passed when they last ran.
+fn proofs(notes: &Notes) -> Vec<Statement> {
+    let mut proofs: Vec<Statement> = Vec::new();
+    let mut states = check_states(notes);
+    states.sort_by_key(|state| state.part.purpose);
+    for state in states.iter().filter(|state| state.part.ok == Some(true)) {
+        let text = match state.part.tests {
+            Some((passed, _)) if passed > 0 => {
+                format!("`{}` passed when it last ran: {passed}", state.part.name)
+            }
+            _ => format!("`{}` passed when it last ran", state.part.name),
+        };
+        proofs.push(Statement::new(&text, vec![state.seq]));
+    }
+    proofs.truncate(MAX_PROOFS);
+    proofs
+}
+
+/// Maximum number of checks that are named as reasons.
+const MAX_PROOFS: usize = 4;
+
+/// Returns a check that failed when it last ran, if the session changed something, nothing was delivered after it and it is not about format.
+fn broken_at_the_end(notes: &Notes) -> Option<Statement> {
+    let edited = notes.steps.iter().filter_map(|step| match step.what {
+        What::Edit { failed: false, .. } => Some(step.seq),
+        _ => None,
+    });
+    let first_edit = edited.min()?;
+    let last_delivery = deliveries(notes).last().map(|(seq, _)| seq);
+    let states = check_states(notes);
+    let broken = states.iter().find(|state| {
+        state.part.ok == Some(false)
+            && state.part.purpose != Purpose::Format
+            && state.seq > first_edit
+            && last_delivery.is_none_or(|delivered| delivered < state.seq)
+    })?;
+    // Another check of the same kind that passed later says more.
+    let settled = states.iter().any(|state| {
+        state.part.purpose == broken.part.purpose
+            && state.part.ok == Some(true)
+            && !state.part.narrow
+            && state.seq > broken.seq
+    });
+    let what = format!(
+        "{} failed when last run: `{}`",
+        check_name(broken.part.purpose),
+        broken.part.name
+    );
+    (!settled).then(|| Statement::new(&what, vec![broken.seq]))
 }
 
 pub(super) fn runs(notes: &Notes) -> impl DoubleEndedIterator<Item = (&Step, &Run)> {
@@ -334,6 +390,7 @@ mod tests {
             let mut story = Story::default();
             story
                 .prompt("fix it")
+                .tool("Edit", "/a.rs", Action::Write, None)
                 .run(command, output, code)
                 .reply("Fixed.");
             assert_eq!(judge(&story.notes).0, expect, "{command}: {output}");
@@ -341,7 +398,12 @@ mod tests {
         check("cargo test", "4 passed; 0 failed", 0, Outcome::Success);
         check("cargo test", "4 passed; 1 failed", 101, Outcome::Partial);
         // A pipe hides the exit code.
-        check("pytest | tail", "1 failed, 2 passed", 0, Outcome::Partial);
+        check(
+            "pytest | tail",
+            "===== 1 failed, 2 passed in 0.12s =====",
+            0,
+            Outcome::Partial,
+        );
         check(
             "npm run build",
             "npm ERR! missing script",

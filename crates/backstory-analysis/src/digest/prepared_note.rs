@@ -4,9 +4,10 @@ use backstory_event::{Action, Event, Kind, UserAnswer};
 
 use super::command::{self, CommandKind};
 use super::notes::shortened;
-use super::output;
+use super::run_parts::{RunPart, judged_parts};
 use super::trouble;
 use crate::AgentConventions;
+use crate::commands::LineResult;
 
 /// Characters that are kept of a prompt, reply or command, of its beginning and of its end.
 const PROMPT: (usize, usize) = (500, 200);
@@ -41,6 +42,8 @@ pub struct PreparedCall {
     pub(super) target: String,
     /// Title of the plan that it presents to the user.
     pub(super) plan: Option<String>,
+    /// The whole command line, if there may be a check or a delivery in it.
+    pub(super) line: Option<String>,
 }
 
 /// A tool's result.
@@ -53,14 +56,30 @@ pub struct PreparedResult {
     pub(super) interrupted: bool,
     pub(super) in_background: bool,
     pub(super) duration_ms: Option<i64>,
-    /// Tests that passed and that failed, if the call may have run any.
-    pub(super) tests: Option<(u64, u64)>,
-    /// True if a build or test run says that it failed.
-    pub(super) looks_broken: bool,
-    /// The line that tells most of what went wrong, if anything may have.
+    /// The line that tells most of what went wrong, if anything did.
     pub(super) trouble: Option<String>,
-    pub(super) commit: Option<String>,
-    pub(super) address: Option<String>,
+    /// Checks and deliveries of the command, if it is at hand.
+    pub(super) parts: Option<Vec<RunPart>>,
+    /// What they are judged by, if it is not.
+    pub(super) output: CommandOutput,
+}
+
+/// Output of a command whose call is not at hand.
+#[derive(Default)]
+pub(super) struct CommandOutput {
+    text: String,
+    exit_code: Option<i32>,
+    has_failed: bool,
+}
+
+impl CommandOutput {
+    pub(super) fn as_line_result(&self) -> LineResult<'_> {
+        LineResult {
+            output: &self.text,
+            exit_code: self.exit_code,
+            has_failed: self.has_failed,
+        }
+    }
 }
 
 impl PreparedNote {
@@ -96,22 +115,38 @@ impl PreparedCall {
             command: command.map(command::kind),
             target: shortened(command.or(first_path).unwrap_or_default(), COMMAND),
             plan: event.body.plan.clone(),
+            line: command
+                .filter(|line| may_have_parts(line))
+                .map(str::to_string),
         }
     }
 }
 
 impl PreparedResult {
     fn new(event: &Event, call: Option<&Event>, agents: &AgentConventions) -> Self {
-        let text = event.body.text.as_str();
-        let kind = call.and_then(|call| call.body.command.as_deref().map(command::kind));
-        let may_be = |wanted: CommandKind| call.is_none() || kind == Some(wanted);
         let failed = event.error || event.exit_code.is_some_and(|code| code != 0);
-        let tests = may_be(CommandKind::Test)
-            .then(|| output::tests(text))
-            .flatten();
-        let looks_broken =
-            (may_be(CommandKind::Test) || may_be(CommandKind::Build)) && output::looks_broken(text);
-        let is_trouble = failed || looks_broken || tests.is_some_and(|(_, failed)| failed > 0);
+        let output = (agents.unframed_output)(&event.body.text);
+        let exit_code = event.exit_code.and_then(|code| i32::try_from(code).ok());
+        let line = call.and_then(|call| call.body.command.as_deref());
+        let parts = line.map(|line| {
+            let result = LineResult {
+                output,
+                exit_code,
+                has_failed: event.error,
+            };
+            match may_have_parts(line) {
+                true => judged_parts(line, result),
+                false => Vec::new(),
+            }
+        });
+        let output = match call {
+            Some(_) => CommandOutput::default(),
+            None => CommandOutput {
+                text: output.to_string(),
+                exit_code,
+                has_failed: event.error,
+            },
+        };
         PreparedResult {
             tool: event.tool.clone().unwrap_or_default(),
             failed,
@@ -120,15 +155,26 @@ impl PreparedResult {
             interrupted: event.body.marks.interrupted,
             in_background: event.body.in_background,
             duration_ms: event.duration_ms,
-            tests,
-            looks_broken,
-            trouble: is_trouble.then(|| trouble::telling(text, agents)),
-            commit: may_be(CommandKind::Commit)
-                .then(|| output::commit(text))
-                .flatten(),
-            address: may_be(CommandKind::PullRequest)
-                .then(|| output::address(text))
-                .flatten(),
+            trouble: failed.then(|| trouble::telling(&event.body.text, agents)),
+            parts,
+            output,
         }
     }
+}
+
+/// Words, one of which every check or delivery has.
+#[rustfmt::skip]
+const PART_WORDS: &[&str] = &[
+    "test", "check", "lint", "build", "fmt", "format", "clippy", "cargo", "go ", "npm", "pnpm", "yarn", "bun", "deno", "tsc", "eslint", "biome",
+    "prettier", "ruff", "black", "mypy", "pyright", "flake8", "gradle", "mvn", "make", "just", "task", "mise", "jest", "mocha", "playwright",
+    "cypress", "tox", "nox", "rspec", "rubocop", "rake", "phpunit", "phpstan", "composer", "dotnet", "swift", "xcodebuild", "mix", "sbt", "bazel",
+    "zig", "docker", "podman", "pre-commit", "hadolint", "terraform", "tofu", "ninja", "commit", "push", "merge", "tag", "release", "publish", "git",
+    "gh ", "glab", "hub ", "jj ", "hg ", "vue", "webpack", "vite", "next", "hugo", "uv ", "poetry",
+];
+
+/// Returns whether a line may have a check or a delivery: most have none, and need not be parsed.
+fn may_have_parts(line: &str) -> bool {
+    PART_WORDS
+        .iter()
+        .any(|word| memchr::memmem::find(line.as_bytes(), word.as_bytes()).is_some())
 }

@@ -1,8 +1,8 @@
 //! Title and one-sentence summary of a session, of what was asked, what came of it and what is left.
 
-use super::command::CommandKind;
 use super::notes::{Notes, Step, What};
-use super::outcome::{Outcome, runs};
+use super::outcome::Outcome;
+use super::run_parts::{Purpose, RunPart, deliveries};
 use super::{Statement, said};
 use crate::{AgentConventions, text};
 
@@ -40,7 +40,11 @@ pub fn title(notes: &Notes, agents: &AgentConventions) -> Option<String> {
     };
     title_of_first_request(notes, agents).or_else(|| {
         let line = plan()
-            .or_else(|| runs(notes).rev().find_map(|(_, run)| commit_subject(run)))
+            .or_else(|| {
+                deliveries(notes)
+                    .rev()
+                    .find_map(|(_, part)| commit_subject(&part))
+            })
             .or_else(|| requests().find_map(requested))
             .or_else(|| requests().find_map(first_line))
             // Nobody but a program asked for anything.
@@ -234,12 +238,13 @@ fn is_informative(line: &str) -> bool {
         && (words.count() >= 3 || wide >= 4)
 }
 
-fn commit_subject(run: &super::Run) -> Option<String> {
-    let said = run.said.as_deref().filter(|_| run.ok == Some(true))?;
-    match run.kind {
-        CommandKind::Commit => said.split_once(' ').map(|(_, subject)| subject.to_string()),
-        _ => None,
+fn commit_subject(part: &RunPart) -> Option<String> {
+    if part.purpose != Purpose::Commit {
+        return None;
     }
+    let said = part.said.as_deref().and_then(|said| said.split_once(' '));
+    let subject = said.map_or(part.name.as_str(), |(_, subject)| subject);
+    (!subject.is_empty()).then(|| subject.to_string())
 }
 
 fn plain_text(line: &str) -> String {
@@ -289,9 +294,7 @@ fn result(notes: &Notes, outcome: Outcome) -> (String, Vec<backstory_event::Seq>
         _ => None,
     });
     let sentence = reply.and_then(|(step, text)| Some((telling_sentence(text)?, step.seq)));
-    let delivered = runs(notes)
-        .rev()
-        .find(|(_, run)| run.kind.is_delivery() && run.ok == Some(true));
+    let delivered = deliveries(notes).last();
     let ending = match outcome {
         Outcome::Success | Outcome::Unknown => None,
         Outcome::Partial => Some("not all of it done"),
@@ -300,18 +303,21 @@ fn result(notes: &Notes, outcome: Outcome) -> (String, Vec<backstory_event::Seq>
         Outcome::Planned => Some("planned, not built"),
         Outcome::Running => Some("its log ends in the middle of work"),
     };
-    let commits = runs(notes)
-        .filter(|(_, run)| run.kind == CommandKind::Commit && run.ok == Some(true))
+    let commits = deliveries(notes)
+        .filter(|(_, part)| part.purpose == Purpose::Commit)
         .count();
     let mut parts: Vec<String> = Vec::new();
     let mut events = Vec::new();
-    if let Some((step, run)) = delivered {
-        events.push(step.seq);
-        parts.push(match (run.kind, run.said.as_deref()) {
-            (CommandKind::PullRequest, Some(address)) => format!("opened {address}"),
-            (CommandKind::Commit, Some(commit)) if commits == 1 => format!("committed {commit}"),
+    if let Some((seq, part)) = delivered {
+        events.push(seq);
+        parts.push(match (part.purpose, part.said.as_deref()) {
+            (Purpose::PullRequest, Some(address)) => format!("opened {address}"),
+            (Purpose::Merge, _) => "merged".to_string(),
+            (Purpose::Release, _) => format!("released {}", part.name),
+            (Purpose::Commit, Some(commit)) if commits == 1 => format!("committed {commit}"),
             _ if commits > 1 => format!("{commits} commits"),
-            _ => "delivered".to_string(),
+            (Purpose::Push, _) => "pushed".to_string(),
+            _ => "committed".to_string(),
         });
     }
     if let Some((sentence, seq)) = sentence {
