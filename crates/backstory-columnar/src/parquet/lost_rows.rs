@@ -16,28 +16,35 @@ use crate::error::{Error, Result};
 use crate::pairing::RecordMarks;
 use crate::redaction::{redacted_id, unkeyed_markers};
 
-/// Milliseconds of a slot: tokens without an event are counted in these.
-const SLOT_MS: i64 = 15 * 60 * 1000;
-
-/// Ids of the records that rows were made from; their times, if they have no ids.
+/// Ids of the records that rows were made from; their times with a number, if they have no ids.
 #[derive(Default)]
 struct RecordIds {
     ids: HashSet<String>,
-    /// Number of rows with neither id nor time.
-    unnamed: u64,
+    /// Number of rows at each time; of those without one at `None`.
+    at: HashMap<Option<i64>, u64>,
+    /// First and last time of tables whose rows are not of one record each.
+    span: Option<(i64, i64)>,
 }
 
 impl RecordIds {
-    fn add_record(&mut self, id: Option<&str>, at: Option<i64>) {
-        let id = match (id.filter(|id| !id.is_empty()), at) {
-            (Some(id), _) => id.to_string(),
-            (None, Some(at)) => format!("at {at}"),
-            (None, None) => {
-                self.unnamed += 1;
-                format!("row {}", self.unnamed)
-            }
-        };
-        self.ids.insert(id);
+    fn add_id(&mut self, id: &str) {
+        self.ids.insert(id.to_string());
+    }
+
+    fn add_time(&mut self, at: Option<i64>) {
+        let count = self.at.entry(at).or_default();
+        *count += 1;
+        self.ids.insert(match at {
+            Some(at) => format!("at {at} {count}"),
+            None => format!("row {count}"),
+        });
+    }
+
+    fn extend_span(&mut self, times: impl IntoIterator<Item = i64>) {
+        for at in times {
+            let (first, last) = self.span.unwrap_or((at, at));
+            self.span = Some((first.min(at), last.max(at)));
+        }
     }
 
     /// Adds the record of a row of an old file.
@@ -58,43 +65,46 @@ impl RecordIds {
         match table {
             // Events that only a hook told of are replaced by those of the log.
             Table::Events if is_set("live") || is_set("damaged") => {}
-            Table::Events => self.add_record(text("uuid").as_deref(), integer("timestamp")),
+            Table::Events => match text("uuid").filter(|id| !id.is_empty()) {
+                Some(id) => self.add_id(&id),
+                None => self.add_time(integer("timestamp")),
+            },
             Table::ToolCalls => {
                 if let Some(id) = text("tool_use_id") {
-                    self.add_record(Some(&id), None);
+                    self.add_id(&id);
                 }
             }
             Table::Usage => {
-                if let Some(at) = integer("timestamp") {
-                    let at = match integer("seq") {
-                        Some(_) => at,
-                        None => slot_start(at),
-                    };
-                    self.add_record(None, Some(at));
-                }
+                let at = integer("timestamp");
+                self.add_time(at);
+                self.extend_span(at);
             }
             Table::Sessions => {
-                for at in ["started_at", "ended_at"] {
-                    if let Some(at) = integer(at) {
-                        self.add_record(None, Some(at));
-                    }
-                }
+                self.extend_span(["started_at", "ended_at"].into_iter().filter_map(integer))
             }
         }
     }
 
     /// Adds the records of a session as a memory has it.
     fn add_session(&mut self, memory: &Memory, session: &SessionRow, table: Table) -> Result<()> {
-        if table == Table::Usage {
-            for row in usage_rows(memory, &SessionKey::of_row(session), Some(session))? {
-                let columns = table.columns().iter().map(|column| column.name);
-                let at = columns.zip(&row).find(|(name, _)| *name == "timestamp");
-                if let Some((_, Value::Integer(at))) = at {
-                    self.add_record(None, Some(*at));
-                    self.add_record(None, Some(slot_start(*at)));
+        if matches!(table, Table::Usage | Table::Sessions) {
+            let times = [session.started_at, session.ended_at].into_iter().flatten();
+            self.extend_span(times.map(i64::from));
+        }
+        match table {
+            Table::Sessions => return Ok(()),
+            Table::Usage => {
+                for row in usage_rows(memory, &SessionKey::of_row(session), Some(session))? {
+                    let columns = table.columns().iter().map(|column| column.name);
+                    let at = columns.zip(&row).find(|(name, _)| *name == "timestamp");
+                    self.add_time(match at {
+                        Some((_, Value::Integer(at))) => Some(*at),
+                        _ => None,
+                    });
                 }
+                return Ok(());
             }
-            return Ok(());
+            Table::Events | Table::ToolCalls => {}
         }
         for record in memory
             .sessions()
@@ -103,14 +113,19 @@ impl RecordIds {
         {
             let event = SharedEvent::new(record?);
             match table {
-                Table::Events => self.add_record(event.record.uuid.as_deref(), event.at),
+                Table::Events => {
+                    if let Some(id) = event.record.uuid.as_deref() {
+                        self.add_id(id);
+                    }
+                    // A row that had no id may have one now: the line after it gave it one.
+                    self.add_time(event.at);
+                }
                 Table::ToolCalls => {
                     if let Some(id) = &event.record.tool_use_id {
-                        self.add_record(Some(id), None);
+                        self.add_id(id);
                     }
                 }
-                Table::Sessions => self.add_record(None, event.at),
-                Table::Usage => {}
+                Table::Sessions | Table::Usage => {}
             }
         }
         Ok(())
@@ -126,8 +141,13 @@ impl RecordIds {
     }
 }
 
-fn slot_start(at: i64) -> i64 {
-    at - at.rem_euclid(SLOT_MS)
+/// Returns whether a span lies within another.
+fn is_within(span: Option<(i64, i64)>, other: Option<(i64, i64)>) -> bool {
+    match (span, other) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some((first, last)), Some((from, to))) => from <= first && last <= to,
+    }
 }
 
 /// Columns that tell which record a row was made from.
@@ -223,23 +243,39 @@ pub(super) fn find_lost_rows(
         let Some(ids) = known.remove(&key) else {
             continue;
         };
+        let span = ids.span;
         let mut ids = ids.into_comparable(is_other_redaction);
         let mut now = RecordIds::default();
         now.add_session(memory, session, table)?;
+        let is_shorter = !is_within(span, now.span);
         let now = now.into_comparable(is_other_redaction);
+        let had_more = ids.len() > now.len();
         ids.retain(|id| !now.contains(id));
-        if !ids.is_empty() {
-            missing.push((key, ids));
+        // An answer that the end of the log cut has another time when it is whole.
+        let was_cut = table == Table::Usage && ids.len() == 1 && !had_more && !is_shorter;
+        if is_shorter || !ids.is_empty() && !was_cut {
+            missing.push((key, ids, span));
         }
     }
-    // Records that a fork shares with its parent are counted for one of them.
-    if !missing.is_empty() {
-        let mut all = RecordIds::default();
-        for session in listed.values() {
-            all.add_session(memory, session, table)?;
+    // Records that a fork shares with its parent are counted for one of them; one that is not written either gives none.
+    let mut lost: HashSet<SessionKey> = missing.iter().map(|(key, ..)| key.clone()).collect();
+    while !lost.is_empty() {
+        let mut written = RecordIds::default();
+        for (key, session) in listed.iter().filter(|(key, _)| !lost.contains(key)) {
+            debug_assert_eq!(*key, SessionKey::of_row(session));
+            written.add_session(memory, session, table)?;
         }
-        let all = all.into_comparable(is_other_redaction);
-        missing.retain(|(_, ids)| !ids.is_subset(&all));
+        let written_span = written.span;
+        let written = written.into_comparable(is_other_redaction);
+        let still_lost = missing.iter().filter(|(key, ids, span)| {
+            let is_written = ids.is_subset(&written) && is_within(*span, written_span);
+            lost.contains(key) && !is_written
+        });
+        let still_lost: HashSet<SessionKey> = still_lost.map(|(key, ..)| key.clone()).collect();
+        if still_lost.len() == lost.len() {
+            break;
+        }
+        lost = still_lost;
     }
-    Ok(missing.into_iter().map(|(key, _)| key).collect())
+    Ok(lost.into_iter().collect())
 }

@@ -531,10 +531,39 @@ fn old_message_keys(
             .zip(keys.into_iter().cloned())
             .collect();
     }
-    message_keys(old, comparable_id)
-        .into_iter()
-        .map(|key| by_content.get(&key).cloned().unwrap_or(key))
-        .collect()
+    let keys = message_keys(old, comparable_id);
+    let named = named_since(old, &keys, new, new_keys);
+    let keys = keys.into_iter().zip(old);
+    keys.map(|(key, row)| match named.get(&row.seq) {
+        Some(new) if matches!(key, RowKey::Seq(..)) => (*new).clone(),
+        _ => by_content.get(&key).cloned().unwrap_or(key),
+    })
+    .collect()
+}
+
+/// Returns the new keys, by number, of rows that had no id when their log ended in the middle of a record: the next line gave them one.
+fn named_since<'k>(
+    old: &[Message],
+    old_keys: &[RowKey],
+    new: &[Message],
+    new_keys: &'k [RowKey],
+) -> HashMap<u32, &'k RowKey> {
+    let without_id: HashMap<u32, &Message> = old
+        .iter()
+        .filter(|row| row.uuid.is_empty() && row.seq > 0)
+        .map(|row| (row.seq, row))
+        .collect();
+    if without_id.is_empty() {
+        return HashMap::new();
+    }
+    let known: HashSet<&RowKey> = old_keys.iter().collect();
+    let rows = new.iter().zip(new_keys).filter(|(row, key)| {
+        let was = without_id.get(&row.seq);
+        !row.uuid.is_empty()
+            && !known.contains(key)
+            && was.is_some_and(|was| was.kind == row.kind && was.timestamp == row.timestamp)
+    });
+    rows.map(|(row, key)| (row.seq, key)).collect()
 }
 
 fn merge_calls(

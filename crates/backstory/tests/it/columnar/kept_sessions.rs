@@ -5,7 +5,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{output, turn};
-use crate::environment::{Environment, claude_id, claude_path};
+use backstory_agents::sample;
+
+use crate::environment::{Environment, STORY_END, claude_id, claude_path, files_below};
 
 /// Secrets of which redaction leaves the same.
 const SECRETS: [&str; 2] = ["a1B2c3D4e5F6", "G7h8J9k1L2m3"];
@@ -329,4 +331,62 @@ fn links_to_nowhere_and_pipes_in_a_folder_are_problems() {
     }
     let report = store.run(&["show", &claude_id(1)]);
     assert!(report.stdout.contains("I look"), "{}", report.stderr);
+}
+
+#[test]
+fn a_log_that_grows_line_by_line_is_written_as_one_that_is_whole() {
+    let environment = Environment::new();
+    let whole = Environment::new();
+    whole.write_all(sample::story(STORY_END));
+    let mut logs = files_below(&whole.home());
+    let is_whole = |path: &Path| {
+        let path = path.to_string_lossy();
+        path.ends_with(".jsonl") && (path.contains("/.claude/") || path.contains("/.codex/"))
+    };
+    logs.retain(|path| is_whole(path));
+    assert!(logs.len() > 3);
+    for (number, path) in logs.iter().enumerate() {
+        let text = std::fs::read_to_string(path).unwrap();
+        let name = path.strip_prefix(whole.home()).unwrap();
+        let log = environment.write(name.to_str().unwrap(), "");
+        let targets = [
+            format!("{number}.h5"),
+            format!("{number}.parquet"),
+            format!("{number}-usage.parquet"),
+        ];
+        let targets = targets.map(|name| output(&environment, &name));
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        // A cut at every line takes long, and few lines belong together.
+        for end in (1..=lines.len()).step_by(3).chain([lines.len()]) {
+            std::fs::write(&log, lines[..end].concat()).unwrap();
+            for target in &targets {
+                let usage = ["--table", "usage"];
+                let table = if target.contains("usage") {
+                    &usage[..]
+                } else {
+                    &[]
+                };
+                let arguments = [&["convert", log.to_str().unwrap(), "-o", target], table].concat();
+                let outcome = environment.run(&arguments);
+                let is_empty = ["no session", "no agent's log"]
+                    .iter()
+                    .any(|words| outcome.stderr.contains(words));
+                assert!(
+                    outcome.code == 0 || is_empty,
+                    "{}: {}",
+                    path.display(),
+                    outcome.stderr
+                );
+            }
+        }
+        for target in &targets[..2] {
+            let fresh = format!("{target}.fresh{}", &target[target.rfind('.').unwrap()..]);
+            environment.run(&["convert", log.to_str().unwrap(), "-o", &fresh]);
+            let rows = |target: &str| {
+                let shown = environment.json(&["inspect", target]);
+                (shown["rows"].clone(), shown["totals"]["messages"].clone())
+            };
+            assert_eq!(rows(target), rows(&fresh), "{}", path.display());
+        }
+    }
 }
