@@ -236,7 +236,7 @@ fn all_edits_failed(notes: &Notes, delivered: &[Statement]) -> Option<Statement>
         What::Edit { failed, .. } => Some((step.seq, failed)),
         _ => None,
     });
-    let last = edits.clone().last()?;
+    let last = edits.clone().next_back()?;
     let why = "every edit failed";
     (delivered.is_empty() && edits.all(|(_, failed)| failed))
         .then(|| Statement::new(why, vec![last.0]))

@@ -191,7 +191,7 @@ fn decides(clause: &str) -> bool {
             .next()
             .unwrap_or_default();
         let is_order = !matches!(*words, "don't" | "do not" | "never" | "always");
-        !object.is_empty() && !(is_order && STEP_VERBS.contains(&verb))
+        !(object.is_empty() || is_order && STEP_VERBS.contains(&verb))
     });
     openings.next().is_some() || INSISTING.iter().any(|words| has_words(rest, words))
 }

@@ -16,6 +16,9 @@ use crate::error::{Error, Result};
 use crate::pairing::RecordMarks;
 use crate::redaction::{redacted_id, unkeyed_markers};
 
+/// Maximum number of answers that the end of a log cuts: the session's and a subagent's. They have another time when they are whole.
+const MAX_CUT_ANSWERS: usize = 2;
+
 /// Ids of the records that rows were made from; their times with a number, if they have no ids.
 #[derive(Default)]
 struct RecordIds {
@@ -80,7 +83,7 @@ impl RecordIds {
                 self.extend_span(at);
             }
             Table::Sessions => {
-                self.extend_span(["started_at", "ended_at"].into_iter().filter_map(integer))
+                self.extend_span(["started_at", "ended_at"].into_iter().filter_map(integer));
             }
         }
     }
@@ -251,9 +254,8 @@ pub(super) fn find_lost_rows(
         let now = now.into_comparable(is_other_redaction);
         let had_more = ids.len() > now.len();
         ids.retain(|id| !now.contains(id));
-        // An answer that the end of the log cut has another time when it is whole.
-        let was_cut = table == Table::Usage && ids.len() == 1 && !had_more && !is_shorter;
-        if is_shorter || !ids.is_empty() && !was_cut {
+        let was_cut = table == Table::Usage && ids.len() <= MAX_CUT_ANSWERS && !had_more;
+        if is_shorter || !(ids.is_empty() || was_cut) {
             missing.push((key, ids, span));
         }
     }
