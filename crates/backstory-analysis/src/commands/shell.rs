@@ -65,8 +65,8 @@ pub(super) fn program_name(word: &str) -> &str {
 /// Commands in substitutions are not listed. Those of `bash -c '…'` are, in the place of the shell; of a shell in it, no more.
 pub fn parse_shell_line(line: &str) -> Vec<ShellCommand> {
     let mut commands = Vec::new();
-    // Some agents give a patch as a command.
-    if line.trim_start().starts_with("*** Begin Patch") {
+    // Some agents give a patch as a command; no program is named so.
+    if line.trim_start().starts_with("*** ") {
         return commands;
     }
     let mut pipelines = 0;
