@@ -238,13 +238,10 @@ fn is_informative(line: &str) -> bool {
         && (words.count() >= 3 || wide >= 4)
 }
 
+/// Returns the subject that the command gave a commit. What the tool printed is not trusted: titles are told to new sessions.
 fn commit_subject(part: &RunPart) -> Option<String> {
-    if part.purpose != Purpose::Commit {
-        return None;
-    }
-    let said = part.said.as_deref().and_then(|said| said.split_once(' '));
-    let subject = said.map_or(part.name.as_str(), |(_, subject)| subject);
-    (!subject.is_empty()).then(|| subject.to_string())
+    let is_named = part.purpose == Purpose::Commit && !part.name.is_empty();
+    is_named.then(|| part.name.clone())
 }
 
 fn plain_text(line: &str) -> String {
