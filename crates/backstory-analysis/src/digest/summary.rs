@@ -444,7 +444,11 @@ mod tests {
             |story| {
                 story
                     .prompt("yes and yes")
-                    .run("git commit -m x", "[main 1234567] Retry failed uploads", 0)
+                    .run(
+                        "git commit -m 'Retry failed uploads'",
+                        "[main 1234567] Else",
+                        0,
+                    )
                     .reply("Done.");
             },
             "Retry failed uploads",
