@@ -18,12 +18,16 @@ const STEPS: [&str; 5] = ["/", "start /", "run /", "continue", "proceed"];
 pub(super) fn of_user(notes: &Notes, agents: &AgentConventions) -> Vec<Statement> {
     let first_prompt = prompts(notes).next().map(|(step, _)| step.seq);
     let mut decisions: Vec<Statement> = Vec::new();
+    // The question that the last reply ended with.
+    let mut asked = None;
     for step in &notes.steps {
         match &step.what {
+            What::Reply(reply) => asked = said::closing_question(reply),
             What::Answer { question, said } if is_choice(said) => {
                 // An option that a prompt chose: the prompt itself says less.
                 decisions.pop_if(|decision| {
-                    decision.events == [step.seq] && decision.text == quote(step, said).text
+                    decision.events == [step.seq]
+                        && decision.text.starts_with(&quote(step, said).text)
                 });
                 let said = said.trim_end_matches("(Recommended)").trim_end();
                 let text = match question {
@@ -32,15 +36,24 @@ pub(super) fn of_user(notes: &Notes, agents: &AgentConventions) -> Vec<Statement
                 };
                 decisions.push(quote(step, &text));
             }
-            What::Prompt(text) if first_prompt != Some(step.seq) => {
+            What::Prompt(text) => {
+                let asked = asked.take();
+                if first_prompt == Some(step.seq) {
+                    continue;
+                }
                 if takes_back(text) {
                     decisions.pop();
                 } else if said::is_of_a_person(text, agents)
                     && !said::is_go_on(text)
                     && text.len() <= MAX_PROMPT_BYTES
-                    && let Some(sentence) = deciding_part(text)
                 {
-                    decisions.push(quote(step, sentence));
+                    match (deciding_part(text), asked) {
+                        (_, Some(asked)) if said::is_answer(text, asked) => {
+                            decisions.push(quote(step, &format!("{text} (to: {asked})")));
+                        }
+                        (Some(sentence), _) => decisions.push(quote(step, sentence)),
+                        _ => {}
+                    }
                 }
             }
             _ => {}
@@ -131,6 +144,30 @@ mod tests {
                     .prompt("2, but keep the tests")
             },
             &["2, but keep the tests (to: Replace it)"],
+        );
+    }
+
+    #[test]
+    fn answers_to_what_a_reply_asked_are_decisions() {
+        check(
+            |story| {
+                story
+                    .prompt("clean up")
+                    .reply("Two tags are stale. Want me to strip the note, or leave a line?")
+                    .prompt("Leave a note that main is untouched")
+                    .reply("Done. Should I rename the other files?")
+                    .prompt("yes, the tests as well")
+                    .reply("Done. Shall I go on?")
+                    .prompt("yes please do it")
+                    .reply("Done. Want me to open a pull request?")
+                    .prompt("check the links first")
+                    .reply("All links work.")
+                    .prompt("tidy the folder of samples")
+            },
+            &[
+                "Leave a note that main is untouched (to: Want me to strip the note, or leave a line?)",
+                "yes, the tests as well (to: Should I rename the other files?)",
+            ],
         );
     }
 

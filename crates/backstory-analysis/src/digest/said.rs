@@ -149,7 +149,7 @@ const DECIDING: &[&str] = &[
     "let's go with", "let's", "lets", "let us", "don't", "do not", "never", "always", "use", "keep", "go with", "prefer", "i prefer", "i'd prefer",
     "i would prefer", "i would", "i'd like", "i'd rather", "i want", "we want", "we should", "we shouldn't", "we must", "we need", "we don't",
     "it should", "it must", "that should", "this should", "they should", "there should", "should be", "make it", "make sure", "leave", "stay on",
-    "skip", "drop", "only", "from now on", "no need", "remember", "stick with", "option", "i meant", "i decided", "we decided", "it's fine",
+    "skip", "drop", "only", "from now on", "no need", "remember", "stick with", "option", "i decided", "we decided", "it's fine",
     "delete", "avoid", "not", "add only", "we can", "rename it", "call it",
 ];
 
@@ -165,12 +165,99 @@ const INSISTING: &[&str] = &[
 const STEP_VERBS: &[&str] = &[
     "commit", "push", "continue", "run", "see", "check", "look", "try", "test", "start", "move", "proceed", "go", "review", "create", "open",
     "merge", "fix", "do", "take", "think", "talk", "know", "understand", "first", "you", "get", "have", "finish", "worry", "resume", "find",
-    "figure", "investigate", "debug", "verify", "ask",
+    "figure", "investigate", "debug", "verify", "ask", "work", "brainstorm", "research", "explore", "analyze", "apply", "implement", "repair",
+    "write", "show", "explain", "give", "update", "read", "list",
 ];
+
+/// Words that agree, or say who shall act, and nothing of what.
+#[rustfmt::skip]
+const AGREEING: &[&str] = &[
+    "sounds good", "do it", "do that", "go ahead", "go for it", "yep", "approved", "correct", "exactly", "all of them", "to all", "to both", "both",
+    "all", "can you", "could you", "you can", "i agree", "agreed", "it", "that", "this", "do",
+];
+
+/// Minimum number of words with which an answer says more than that the user agrees.
+const MIN_ANSWER_WORDS: usize = 3;
+
+/// Maximum number of bytes behind the question that a reply closes with.
+const MAX_AFTER_QUESTION_BYTES: usize = 160;
+
+/// Returns the question that a reply closes with.
+pub(crate) fn closing_question(reply: &str) -> Option<&str> {
+    let reply = reply.trim_end();
+    let end = reply.rfind('?')? + 1;
+    let before = &reply[..end - 1];
+    let stops = before.rmatch_indices(['.', '!', '?', '\n']);
+    let start = stops.map(|(at, stop)| at + stop.len()).find(|start| {
+        // A full stop in a name, or behind an abbreviation, ends no sentence.
+        let ends = before[..*start].ends_with('\n') || before[*start..].starts_with([' ', '*']);
+        ends && !["e.g.", "i.e.", "etc.", "vs."]
+            .iter()
+            .any(|short| before[..*start].ends_with(short))
+    });
+    let question = reply[start.unwrap_or(0)..end].trim();
+    let question = question.trim_start_matches(['*', '-', '_', '#', '>', ' ']);
+    let is_last = reply.len() - end <= MAX_AFTER_QUESTION_BYTES;
+    (is_last && question.split_whitespace().count() >= 3).then_some(question)
+}
+
+/// Returns whether a prompt answers a question by more than that the user agrees, and neither asks nor orders the next step.
+pub(crate) fn is_answer(prompt: &str, question: &str) -> bool {
+    let plain = plain(prompt);
+    let mut rest = plain.trim();
+    let agreement = || FILLERS.iter().chain(AGREEING);
+    while let Some(shorter) = agreement().find_map(|word| after_words(rest, word)) {
+        rest = shorter.trim_start_matches([',', '.', '!', ':', ';', ' ', '-']);
+    }
+    let first = rest.split([' ', ',', '.']).next().unwrap_or_default();
+    !rest.starts_with(['/', '<', '[', '@'])
+        && !plain.contains('?')
+        && !is_deliberation(&plain)
+        && rest.split_whitespace().count() >= MIN_ANSWER_WORDS
+        && !STEP_VERBS.contains(&first)
+        && (rest.len() < plain.len() || is_about(&plain, question))
+}
+
+/// Returns whether an answer takes up a word of the question, or the question leaves it open.
+fn is_about(answer: &str, question: &str) -> bool {
+    let question = question.to_lowercase();
+    let mut words = question.split(|letter: char| !letter.is_alphanumeric());
+    let opens = ["or", "which", "what", "how"];
+    let answers: Vec<&str> = (answer.split(|letter: char| !letter.is_alphanumeric()))
+        .filter_map(stem)
+        .collect();
+    words
+        .any(|word| opens.contains(&word) || stem(word).is_some_and(|stem| answers.contains(&stem)))
+}
+
+/// Returns the beginning of a word that says something.
+fn stem(word: &str) -> Option<&str> {
+    let end = word.char_indices().nth(4)?.0;
+    Some(&word[..end])
+}
+
+/// Returns whether the user thinks aloud.
+fn is_deliberation(plain: &str) -> bool {
+    [
+        "i wonder",
+        "i'm considering",
+        "i am considering",
+        "not sure",
+        "brainstorm",
+        "i meant",
+        "what do you think",
+    ]
+    .iter()
+    .any(|words| has_words(plain, words))
+}
 
 /// Returns whether the user decides or insists on something.
 pub fn is_decision(prompt: &str) -> bool {
     let plain = plain(prompt);
+    // Beside a question of which stand the options.
+    if is_deliberation(&plain) || plain.contains('?') && has_words(&plain, "which") {
+        return false;
+    }
     let clauses = plain.split(['.', '!', ';', ',', ':', '(']);
     clauses.filter(|clause| !clause.contains('?')).any(decides)
 }
