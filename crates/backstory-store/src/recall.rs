@@ -37,6 +37,8 @@ pub struct RecalledSession {
     pub events: u64,
     /// How it ended.
     pub outcome: Option<String>,
+    /// True if no person typed into it.
+    pub is_headless: bool,
 }
 
 impl RecalledSession {
@@ -64,7 +66,7 @@ fn select_recalled() -> String {
     format!(
         "SELECT sessions.id, agent, sessions.session, CASE title_rank WHEN {generated} THEN NULL ELSE title END, sessions.project, root, \
      cwd, branch, \
-     COALESCE(MAX(ended_at, captured_at), ended_at, captured_at), turns, sessions.events, outcome FROM sessions \
+     COALESCE(MAX(ended_at, captured_at), ended_at, captured_at), turns, sessions.events, outcome, machine FROM sessions \
      LEFT JOIN projects ON projects.id = sessions.project LEFT JOIN digests ON digests.session = sessions.id"
     )
 }
@@ -93,23 +95,24 @@ impl Store {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// The sessions of people in a project that were last active before a time, the newest first; those on one branch alone if one is
-    /// named.
+    /// The sessions of people, or headless ones, in a project that were last active before a time, the newest first; those on one branch
+    /// alone if one is named.
     pub fn recall_sessions(
         &self,
         project: ProjectId,
+        headless: bool,
         branch: Option<&str>,
         before: TimeMs,
         limit: usize,
     ) -> Result<Vec<RecalledSession>> {
         let select = select_recalled();
         let query = format!(
-            "{select} WHERE project = ?1 AND machine = 0 AND parent_kind IS NOT 'subagent' AND (ended_at < ?2 OR (ended_at IS NULL AND \
+            "{select} WHERE project = ?1 AND machine = ?5 AND parent_kind IS NOT 'subagent' AND (ended_at < ?2 OR (ended_at IS NULL AND \
              captured_at < ?2)) AND (?3 IS NULL OR branch = ?3) ORDER BY ended_at DESC LIMIT ?4"
         );
         let mut statement = self.connection.prepare_cached(&query)?;
-        let rows =
-            statement.query_map((project, before, branch, limit as u64), recalled_from_row)?;
+        let parameters = (project, before, branch, limit as u64, headless);
+        let rows = statement.query_map(parameters, recalled_from_row)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
@@ -122,13 +125,18 @@ impl Store {
         Ok(found.optional()?)
     }
 
-    /// The last snapshot of a file of a project.
-    pub fn snapshot_named(&self, project: ProjectId, name: &str) -> Result<Option<FileSnapshot>> {
+    /// The last snapshot of a file of a project, up to a time if one is given.
+    pub fn snapshot_named(
+        &self,
+        project: ProjectId,
+        name: &str,
+        until: Option<TimeMs>,
+    ) -> Result<Option<FileSnapshot>> {
         let query = "SELECT id FROM code_files WHERE project = ?1 AND name = ?2";
         let mut statement = self.connection.prepare_cached(query)?;
         let file = statement.query_row((project, name), |row| row.get(0));
         match file.optional()? {
-            Some(file) => self.file_snapshot(file, None),
+            Some(file) => self.file_snapshot(file, until),
             None => Ok(None),
         }
     }
@@ -164,5 +172,6 @@ fn recalled_from_row(row: &Row<'_>) -> rusqlite::Result<RecalledSession> {
         turns: row.get(9)?,
         events: row.get(10)?,
         outcome: row.get(11)?,
+        is_headless: row.get(12)?,
     })
 }

@@ -323,7 +323,7 @@ pub(crate) fn passed_later(notes: &Notes, command: &str, seq: Seq) -> Option<Seq
         .map(|(step, _)| step.seq)
 }
 
-fn next_steps(notes: &Notes) -> Vec<Statement> {
+pub(super) fn next_steps(notes: &Notes) -> Vec<Statement> {
     let last = notes.steps.iter().rev().find_map(|step| match &step.what {
         What::Reply(text) => Some((step, text)),
         _ => None,

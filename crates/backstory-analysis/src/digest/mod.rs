@@ -5,6 +5,7 @@
 //! what was done, `outcome` how it ended. `command`, `said` and `trouble` know what commands, people and errors mean.
 
 mod account;
+mod closing;
 mod command;
 mod decisions;
 mod noted;
@@ -22,6 +23,7 @@ use backstory_event::{Seq, TurnNo};
 use serde::{Deserialize, Serialize};
 
 pub use account::{Account, first_request, prompts};
+pub use closing::{Closing, LastCheck};
 pub use command::{CommandKind, program};
 pub use noted::Noted;
 pub use notes::{EventPlace, Last, Notes, Run, Step, What};

@@ -350,6 +350,22 @@ const RESULTS: &[&str] = &[
 
 /// Returns the sentence of a reply that says best what came of it: the first one that names a result, else the first one.
 fn telling_sentence(reply: &str) -> Option<String> {
+    let (_, told) = ranked_sentences(reply).min_by_key(|(rank, _)| *rank)?;
+    Some(short_result(&told))
+}
+
+/// Returns the first sentence of a reply that names a result and is no item of a list.
+pub(super) fn result_sentence(reply: &str) -> Option<String> {
+    let (_, told) = ranked_sentences(reply).find(|(rank, _)| *rank == 0)?;
+    Some(short_result(&told))
+}
+
+fn short_result(told: &str) -> String {
+    cut_at_word(text::beginning(told, 600), MAX_RESULT_CHARACTERS)
+}
+
+/// Returns the sentences of a reply that may say what came of it, those that do with rank 0.
+fn ranked_sentences(reply: &str) -> impl Iterator<Item = (u8, String)> {
     let lines = reply.lines().map(str::trim);
     let lines =
         lines.filter(|line| !line.starts_with(['#', '|', '`', '<', '>']) && !line.is_empty());
@@ -359,7 +375,7 @@ fn telling_sentence(reply: &str) -> Option<String> {
             .into_iter()
             .map(move |sentence| (sentence, is_item))
     });
-    let candidates = sentences.filter_map(|(sentence, is_item)| {
+    sentences.filter_map(|(sentence, is_item)| {
         let sentence = sentence
             .trim_start_matches(['-', '*', '•', ' ', '✅', '✓'])
             .trim();
@@ -380,10 +396,7 @@ fn telling_sentence(reply: &str) -> Option<String> {
         // A sentence of its own says more than an item of a list.
         let rank = u8::from(!names_result) * 2 + u8::from(is_item);
         fits.then_some((rank, sentence))
-    });
-    let (_, told) = candidates.min_by_key(|(rank, _)| *rank)?;
-    let told = text::beginning(&told, 600);
-    Some(cut_at_word(told, MAX_RESULT_CHARACTERS))
+    })
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ pub(crate) use runs::{Run, TracedCall, save_runs, traced_calls};
 pub use scan::{SourceFolder, SourceOutline, repository_around, scan_file, scan_folder};
 pub use scanned::FileScan;
 pub(crate) use scanned::ScanLog;
-pub(crate) use snapshot::functions_of;
+pub(crate) use snapshot::signatures_of;
 pub use state::FileState;
 pub use stored::{CodeRowFilter, MissingFile, SnapshotSource, StoredFiles};
 

@@ -87,15 +87,15 @@ pub(super) fn prior_symbols(outline: Option<&Outline>) -> Vec<PriorSymbol> {
     symbols.iter().map(prior).collect()
 }
 
-/// The functions that a snapshot has, by their qualified names.
-pub(crate) fn functions_of(snapshot: &FileSnapshot) -> Vec<String> {
+/// Returns the signatures of the functions of a snapshot, by their qualified names.
+pub(crate) fn signatures_of(snapshot: &FileSnapshot) -> HashMap<String, String> {
     let records = snapshot.symbols.iter().map(|placed| &placed.record);
     let is_function = |record: &&Arc<SymbolRecord>| {
         SymbolKind::from_name(&record.kind).is_some_and(SymbolKind::is_function)
     };
     records
         .filter(is_function)
-        .map(|record| record.name.clone())
+        .map(|record| (record.name.clone(), record.signature.clone()))
         .collect()
 }
 

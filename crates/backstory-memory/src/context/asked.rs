@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use backstory_event::Kind;
 
 use super::ContextOptions;
-use super::layers::turn_line;
+use super::item::{Candidate, Reason};
 use super::past::Past;
+use super::turns::turn_line;
 use crate::ContextBuilder;
 use crate::error::Result;
 use crate::search::{Mode, Query, SearchFilter, SearchOptions};
@@ -19,14 +20,18 @@ const SHORTEST: usize = 4;
 const TURNS: usize = 6;
 
 impl ContextBuilder<'_> {
-    /// The turns that are about a prompt, a line each; none when none is for sure.
-    pub(super) fn about(&self, prompt: &str, options: &ContextOptions<'_>) -> Result<Vec<String>> {
+    /// Returns the turns that are about a prompt; none when none is for sure.
+    pub(super) fn about(
+        &self,
+        prompt: &str,
+        options: &ContextOptions<'_>,
+    ) -> Result<Vec<Candidate>> {
         let words = telling_words(prompt);
         if words.is_empty() {
             return Ok(Vec::new());
         }
         let query = Query::parse(&words.join(" "));
-        let mut lines = Vec::new();
+        let mut found: Vec<Candidate> = Vec::new();
         for project in &options.here.projects {
             let Some((_, root)) = self.memory.store.known_project(project)? else {
                 continue;
@@ -51,10 +56,10 @@ impl ContextBuilder<'_> {
                         .as_ref()
                         .is_some_and(|name| name.is(&hit.session.agent, &hit.session.session));
                     let is_said = !matches!(hit.kind, Kind::ToolResult | Kind::System);
-                    if is_own || !is_said || lines.len() == TURNS {
+                    if is_own || !is_said || found.len() == TURNS {
                         continue;
                     }
-                    let past = Past::of(&self.memory.store, &hit.session.name())?;
+                    let past = Past::find(&self.memory.store, &hit.session.name(), options.before)?;
                     // The search finds what lies in folders below, too; those are projects of their own.
                     let Some(past) = past.filter(|past| past.row.root.as_ref() == Some(&root))
                     else {
@@ -63,12 +68,16 @@ impl ContextBuilder<'_> {
                     if !is_about(&past.words_of(hit.turn), &words) {
                         continue;
                     }
-                    let line = turn_line(&past, hit.turn, options.here.changed(), options.now);
-                    lines.extend(line.filter(|line| !lines.contains(line)));
+                    if let Some(line) = turn_line(&past, hit.turn, &options.here, options.now) {
+                        let item = Candidate::new(&line, &past, hit.turn, Reason::Prompt, 1.0);
+                        if !found.contains(&item) {
+                            found.push(item);
+                        }
+                    }
                 }
             }
         }
-        Ok(lines)
+        Ok(found)
     }
 }
 

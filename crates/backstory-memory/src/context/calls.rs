@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::files::RankedFile;
+use super::item::{Candidate, Reason};
 use super::past::Past;
 use super::quote::{named, symbol};
 use crate::code::{CallGraph, SourceOutline, scan_file};
@@ -15,7 +16,7 @@ const CALLEES: usize = 6;
 const NAME: usize = 80;
 
 /// A line for each function that was changed lately and calls, or is called from, one of these files.
-pub(super) fn calls(files: &[RankedFile<'_>], pasts: &[Past], base: &Path) -> Vec<String> {
+pub(super) fn calls(files: &[RankedFile<'_>], pasts: &[Past], base: &Path) -> Vec<Candidate> {
     let outlines: Vec<SourceOutline> = files
         .iter()
         .take(FILES)
@@ -66,12 +67,12 @@ pub(super) fn calls(files: &[RankedFile<'_>], pasts: &[Past], base: &Path) -> Ve
             .filter_map(|callee| named(callee, NAME))
             .collect();
         let (file, caller) = (named(file, NAME)?, symbol(caller, NAME)?);
-        let cite = pasts.iter().find_map(|past| {
+        let (past, turn) = pasts.iter().find_map(|past| {
             let name = past.names.iter().find(|name| name.file == file)?;
-            Some(past.cite(name.turn.unwrap_or(past.last_turn())))
+            Some((past, name.turn.unwrap_or(past.last_turn())))
         })?;
-        (!callees.is_empty())
-            .then(|| format!("- {file} {caller} calls {} {cite}", callees.join(", ")))
+        let line = format!("{file} {caller} calls {}", callees.join(", "));
+        (!callees.is_empty()).then(|| Candidate::new(&line, past, turn, Reason::AskedFor, 1.0))
     };
     callees.iter().filter_map(line).collect()
 }

@@ -1,108 +1,150 @@
-//! The files that sessions changed lately, those first that the next one needs most likely.
+//! The files that earlier sessions changed, those first that the next one needs most likely.
 
 use std::collections::HashMap;
 
-use backstory_event::TimeMs;
-use backstory_store::Store;
+use backstory_event::{SymbolChangeKind, TimeMs, TurnNo};
+use backstory_store::{ChangedName, Store};
 
 use super::here::Surroundings;
-use super::layers::{PATH, age};
+use super::item::{Candidate, Reason};
 use super::past::{Edit, Past};
-use super::quote::{named, symbol};
-use crate::code::functions_of;
+use super::phrase::{MAX_PATH, age};
+use super::quote::{named, signature, symbol};
+use crate::code::signatures_of;
 use crate::error::Result;
 
-/// How much less an older session says about which files the next one needs, with every session that came after it. Replaying real
-/// histories, slower fading found more of them than faster.
-const FADING: f64 = 0.97;
-/// How much more those on the same branch say, and files that are being changed right now.
-const SAME_BRANCH: f64 = 2.0;
-const BEING_CHANGED: f64 = 20.0;
+/// Number of last sessions of which a file that many of them changed is likely to be changed again.
+const LAST_SESSIONS: usize = 10;
 
-/// So many functions are told of a file that were changed, and of others that it has.
-const FUNCTIONS: usize = 6;
-/// So many are looked at, for some may not be fit to be told.
-const KNOWN_FUNCTIONS: usize = 24;
-/// Of so many files it is told what else they have.
-pub(super) const MAPPED: usize = 5;
-const NAME: usize = 60;
+/// Weight of a session, relative to the one after it.
+const FADING: f64 = 0.9;
+
+/// Relevance of files with uncommitted changes, and of those that sessions on this branch changed.
+const UNCOMMITTED: f64 = 0.95;
+const SAME_BRANCH: f64 = 0.8;
+
+/// Relevance of a file that all of the last sessions changed.
+const CHANGED_BY_ALL: f64 = 0.9;
+
+/// With fewer sessions than weigh so much together, that all of them changed a file says little.
+const MIN_WEIGHT: f64 = 3.0;
+
+/// Share of that for files without functions: change logs and the like are changed by all.
+const WITHOUT_FUNCTIONS: f64 = 0.5;
+
+/// Maximum number of functions of a file.
+const MAX_FUNCTIONS: usize = 3;
+
+/// Maximum number of files whose signatures are looked up.
+pub(super) const MAX_LOOKED_UP: usize = 6;
+
+/// Maximum length of a name and of a signature, in characters.
+const MAX_NAME: usize = 60;
+const MAX_SIGNATURE: usize = 90;
 
 /// A file that was changed.
 pub(super) struct RankedFile<'p> {
     /// Its path below the root of the project.
     pub(super) file: String,
-    score: f64,
-    /// Who changed it last.
+    /// Share of the last sessions that changed it, the later ones counting more.
+    share: f64,
+    relevance: f64,
+    reason: Reason,
+    /// The session that changed it last.
     past: &'p Past,
     last: Edit,
-    /// Its functions that were changed, the last ones first.
-    functions: Vec<&'p str>,
-    /// All that it has.
-    map: Vec<String>,
+    /// Its functions that were changed, each with its last change, the last changed first.
+    functions: Vec<&'p ChangedName>,
+    /// Signatures of its functions, by name.
+    signatures: HashMap<String, String>,
 }
 
 impl RankedFile<'_> {
-    /// Looks up which functions the file has.
-    pub(super) fn look_up(&mut self, store: &Store) -> Result<()> {
+    /// Looks up the signatures that its functions had at a time.
+    pub(super) fn look_up(&mut self, store: &Store, until: TimeMs) -> Result<()> {
         let Some(project) = self.past.row.project else {
             return Ok(());
         };
-        match store.snapshot_named(project, &self.file) {
-            Ok(snapshot) => self.map = snapshot.as_ref().map(functions_of).unwrap_or_default(),
+        match store.snapshot_named(project, &self.file, Some(until)) {
+            Ok(snapshot) => {
+                self.signatures = snapshot.as_ref().map(signatures_of).unwrap_or_default();
+            }
             Err(backstory_store::Error::DamagedPiece(damage)) => store.meet_damage([*damage]),
             Err(error) => return Err(error.into()),
         }
         Ok(())
     }
 
-    pub(super) fn line(&self, now: TimeMs) -> Option<String> {
-        let file = named(&self.file, PATH)?;
-        let changed = some_named(self.functions.iter().copied());
-        let is_other = |name: &&str| !self.functions.contains(name);
-        let others = some_named(self.map.iter().map(String::as_str).filter(is_other));
-        let names = match (changed.is_empty(), others.is_empty()) {
-            (true, true) => String::new(),
-            (false, true) => format!(": {changed}"),
-            (true, false) => format!(", which has {others}"),
-            (false, false) => format!(": {changed}, beside {others}"),
+    /// Returns the line of the file, and the turn that changed it last.
+    pub(super) fn line(&self, now: TimeMs) -> Option<(String, TurnNo)> {
+        let file = named(&self.file, MAX_PATH)?;
+        let mut functions = self.functions.clone();
+        // What is new is not known from elsewhere, and what is gone matters least.
+        functions.sort_by_key(|name| match name.change {
+            SymbolChangeKind::New => 0,
+            SymbolChangeKind::Deleted => 2,
+            _ => 1,
+        });
+        let functions: Vec<String> = (functions.into_iter())
+            .filter_map(|name| self.function(name))
+            .take(MAX_FUNCTIONS)
+            .collect();
+        let names = match functions.is_empty() {
+            true => String::new(),
+            false => format!(": {}", functions.join("; ")),
         };
         let when = age(self.last.at, now);
-        let cite = self.past.cite(self.last.turn);
-        Some(format!("- {file}{names} · {when} {cite}"))
+        Some((format!("{file} · {when}{names}"), self.last.turn))
+    }
+
+    fn function(&self, changed: &ChangedName) -> Option<String> {
+        let change = match changed.change {
+            SymbolChangeKind::New => "NEW",
+            SymbolChangeKind::Deleted => "DELETED",
+            _ => "MODIFIED",
+        };
+        let known = self.signatures.get(&changed.name);
+        // The name of a method has its class, its signature has not.
+        let class = changed.name.rsplit_once('.').map(|(class, _)| class);
+        let told = known.and_then(|known| {
+            let known = signature(known, MAX_SIGNATURE)?;
+            let class = class.and_then(|class| symbol(class, MAX_NAME));
+            Some(match class.filter(|class| !known.contains(class)) {
+                Some(class) => format!("{class}: {known}"),
+                None => known,
+            })
+        });
+        let told = told.or_else(|| symbol(&changed.name, MAX_NAME))?;
+        Some(format!("{change} {told}"))
+    }
+
+    /// Returns the item of the file.
+    pub(super) fn candidate(&self, now: TimeMs) -> Option<Candidate> {
+        let (line, turn) = self.line(now)?;
+        Some(Candidate::new(
+            &line,
+            self.past,
+            turn,
+            self.reason,
+            self.relevance,
+        ))
     }
 }
 
-/// The first names of some that may be quoted. What they are in is told once: `Cart.add, .take`.
-fn some_named<'n>(names: impl Iterator<Item = &'n str>) -> String {
-    let names: Vec<String> = names
-        .filter_map(|name| symbol(name, NAME))
-        .take(FUNCTIONS)
-        .collect();
-    let around = |name: &str| name.rfind('.').unwrap_or(0);
-    let mut told = String::new();
-    for (place, name) in names.iter().enumerate() {
-        let within = &name[..around(name)];
-        let before = place.checked_sub(1).map(|before| &names[before]);
-        let is_same = before.is_some_and(|before| before[..around(before)] == *within);
-        if place > 0 {
-            told.push_str(", ");
-        }
-        told.push_str(if is_same { &name[within.len()..] } else { name });
-    }
-    told
-}
-
-/// The files that sessions changed. `pasts` has the newest session first.
+/// Returns the files that sessions changed, the most relevant first. `pasts` has the newest session first.
 pub(super) fn ranked_files<'p>(pasts: &'p [Past], here: &Surroundings) -> Vec<RankedFile<'p>> {
     let mut known: HashMap<String, RankedFile<'p>> = HashMap::new();
     let mut weight = 1.0;
-    for past in pasts {
-        let is_same = here.branch.is_some() && here.branch == past.row.branch;
-        let score = weight * if is_same { SAME_BRANCH } else { 1.0 };
+    let mut all = 0.0;
+    for (place, past) in pasts.iter().enumerate() {
+        // Of sessions further back only those on this branch count.
+        let share = if place < LAST_SESSIONS { weight } else { 0.0 };
+        all += share;
         weight *= FADING;
-        let mut names: HashMap<&str, Vec<&str>> = HashMap::new();
+        let is_same = here.is_own_branch(past.row.branch.as_deref());
+        let mut names: HashMap<&str, Vec<&ChangedName>> = HashMap::new();
         for name in past.names.iter().rev() {
-            names.entry(&name.file).or_default().push(&name.name);
+            names.entry(&name.file).or_default().push(name);
         }
         // Only the last edit of each file counts.
         let mut edits: HashMap<String, Edit> = HashMap::new();
@@ -112,15 +154,20 @@ pub(super) fn ranked_files<'p>(pasts: &'p [Past], here: &Surroundings) -> Vec<Ra
         for (file, last) in edits {
             let file = known.entry(file.clone()).or_insert_with(|| RankedFile {
                 file,
-                score: 0.0,
+                share: 0.0,
+                relevance: 0.0,
+                reason: Reason::ChangedOften,
                 past,
                 last,
                 functions: Vec::new(),
-                map: Vec::new(),
+                signatures: HashMap::new(),
             });
-            file.score += score;
+            file.share += share;
+            if is_same {
+                file.reason = Reason::SameBranch;
+            }
             for name in names.get(file.file.as_str()).into_iter().flatten() {
-                if file.functions.len() < KNOWN_FUNCTIONS && !file.functions.contains(name) {
+                if !file.functions.iter().any(|known| known.name == name.name) {
                     file.functions.push(name);
                 }
             }
@@ -128,13 +175,26 @@ pub(super) fn ranked_files<'p>(pasts: &'p [Past], here: &Surroundings) -> Vec<Ra
     }
     for file in here.changed() {
         if let Some(file) = known.get_mut(file) {
-            file.score += BEING_CHANGED;
+            file.reason = Reason::UncommittedFile;
         }
     }
     let mut ranked: Vec<RankedFile<'p>> = known.into_values().collect();
+    for file in &mut ranked {
+        file.share /= f64::max(all, MIN_WEIGHT);
+        let kind = if file.functions.is_empty() {
+            WITHOUT_FUNCTIONS
+        } else {
+            1.0
+        };
+        file.relevance = match file.reason {
+            Reason::UncommittedFile => UNCOMMITTED,
+            Reason::SameBranch => SAME_BRANCH,
+            _ => CHANGED_BY_ALL * kind * file.share,
+        };
+    }
     ranked.sort_by(|a, b| {
-        b.score
-            .total_cmp(&a.score)
+        (b.relevance.total_cmp(&a.relevance))
+            .then(b.share.total_cmp(&a.share))
             .then_with(|| a.file.cmp(&b.file))
     });
     ranked

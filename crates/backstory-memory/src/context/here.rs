@@ -9,6 +9,9 @@ use crate::error::Result;
 use crate::git::{ChangedFiles, head_branch, worktree_root};
 use crate::import::project::project_of;
 
+/// Branches that all work comes together on: being on one says nothing.
+const TRUNKS: [&str; 5] = ["main", "master", "trunk", "develop", "dev"];
+
 /// What is known of a folder.
 #[derive(Debug)]
 pub struct Surroundings {
@@ -32,6 +35,12 @@ impl Surroundings {
             changed: root.clone().map(ChangedFiles::find_in).unwrap_or_default(),
             base: root.unwrap_or(folder),
         }
+    }
+
+    /// Returns whether a branch is the one that is checked out here, and none that all work comes together on.
+    pub(super) fn is_own_branch(&self, branch: Option<&str>) -> bool {
+        let is_trunk = branch.is_none_or(|branch| TRUNKS.contains(&branch));
+        !is_trunk && branch == self.branch.as_deref()
     }
 
     /// Files that differ from the last commit, below the root of the worktree.

@@ -47,19 +47,21 @@ impl Layer {
         match self {
             Layer::Lost => "This session, before its history was cut:",
             Layer::Learnings => "Known about this project:",
-            Layer::Sessions => "Recent sessions:",
-            Layer::Files => "Files changed lately, with their functions that were changed:",
-            Layer::Observations => "Done before:",
+            Layer::Sessions => "State of work:",
+            Layer::Files => "Changed code:",
+            Layer::Observations => "Related:",
             Layer::Calls => "Calls of the functions that were changed:",
         }
     }
 
-    /// So many items are worth having: what is older or rarer would only fill the room.
-    pub(super) fn most(self) -> usize {
+    /// Returns the maximum number of items: what is older or rarer would only be in the way of what matters.
+    pub(super) fn max_items(self) -> usize {
         match self {
-            Layer::Sessions => 12,
-            Layer::Observations | Layer::Learnings => 16,
-            Layer::Lost | Layer::Files | Layer::Calls => 40,
+            Layer::Sessions => 6,
+            Layer::Files => 4,
+            Layer::Observations => 6,
+            Layer::Learnings => 16,
+            Layer::Lost | Layer::Calls => 40,
         }
     }
 }

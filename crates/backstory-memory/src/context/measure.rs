@@ -19,11 +19,18 @@ pub struct ContextTrial {
     pub session: String,
     /// How many tokens it would have been told.
     pub tokens: usize,
+    /// Number of items.
+    pub items: usize,
     /// Files of its project that it touched.
     pub touched: usize,
     /// Those that it would have been told of.
     pub told: Vec<String>,
+    /// Number of those that the first [`FIRST_ITEMS`] items name.
+    pub told_first: usize,
 }
+
+/// Number of items that are read for sure.
+pub const FIRST_ITEMS: usize = 8;
 
 /// Sessions that were looked at, and how many would have been told of a file that they touched.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -34,6 +41,12 @@ pub struct ContextScore<'a> {
     pub told: usize,
     /// Share of those in percent.
     pub share: f64,
+    /// Share of the files of all sessions that would have been told, in percent.
+    pub recall: f64,
+    /// The same of the first [`FIRST_ITEMS`] items alone.
+    pub recall_first: f64,
+    /// Median number of items.
+    pub items: usize,
     /// The sessions; left out when they are not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub each: Option<&'a [ContextTrial]>,
@@ -42,11 +55,19 @@ pub struct ContextScore<'a> {
 impl<'a> ContextScore<'a> {
     /// Counts trials.
     pub fn new(trials: &'a [ContextTrial]) -> Self {
-        let told = trials.iter().filter(|trial| !trial.told.is_empty()).count();
+        let sum = |count: fn(&ContextTrial) -> usize| trials.iter().map(count).sum::<usize>();
+        let percent = |part: usize, whole: usize| 100.0 * part as f64 / whole.max(1) as f64;
+        let told = sum(|trial| usize::from(!trial.told.is_empty()));
+        let touched = sum(|trial| trial.touched);
+        let mut items: Vec<usize> = trials.iter().map(|trial| trial.items).collect();
+        items.sort_unstable();
         ContextScore {
             sessions: trials.len(),
             told,
-            share: 100.0 * told as f64 / trials.len().max(1) as f64,
+            share: percent(told, trials.len()),
+            recall: percent(sum(|trial| trial.told.len()), touched),
+            recall_first: percent(sum(|trial| trial.told_first), touched),
+            items: items.get(items.len() / 2).copied().unwrap_or_default(),
             each: None,
         }
     }
@@ -111,24 +132,31 @@ impl ContextBuilder<'_> {
                 .collect();
             files.sort_unstable();
             files.dedup();
-            let is_told = |file: &&String| {
-                let is_around = |letter: Option<char>| {
-                    !letter
-                        .is_some_and(|letter| letter.is_alphanumeric() || "/._-".contains(letter))
-                };
-                context.text.match_indices(file.as_str()).any(|(at, _)| {
-                    is_around(context.text[..at].chars().next_back())
-                        && is_around(context.text[at + file.len()..].chars().next())
-                })
-            };
+            let first = context.items.iter().take(FIRST_ITEMS);
+            let first: Vec<&str> = first.map(|item| item.text.as_str()).collect();
+            let is_first = |file: &&String| first.iter().any(|text| names_file(text, file));
+            let is_told = |file: &&String| names_file(&context.text, file);
             trials.push(ContextTrial {
                 agent: row.agent,
                 session: row.session,
                 tokens: context.tokens,
+                items: context.items.len(),
                 touched: files.len(),
                 told: files.iter().filter(is_told).cloned().collect(),
+                told_first: files.iter().filter(is_first).count(),
             });
         }
         Ok(trials)
     }
+}
+
+/// Returns whether a text names a file by its whole path.
+fn names_file(text: &str, file: &str) -> bool {
+    let is_around = |letter: Option<char>| {
+        !letter.is_some_and(|letter| letter.is_alphanumeric() || "/._-".contains(letter))
+    };
+    text.match_indices(file).any(|(at, _)| {
+        is_around(text[..at].chars().next_back())
+            && is_around(text[at + file.len()..].chars().next())
+    })
 }

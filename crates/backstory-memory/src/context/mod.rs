@@ -9,13 +9,17 @@ mod calls;
 mod fence;
 mod files;
 mod here;
+mod item;
 mod layer;
-mod layers;
+mod lost;
 mod measure;
 mod past;
+mod phrase;
 mod quote;
 #[cfg(test)]
 mod tests;
+mod turns;
+mod work;
 
 use std::borrow::Cow;
 
@@ -25,23 +29,30 @@ use backstory_redact::Redactor;
 use backstory_store::{AnswerRows, RecalledSession};
 use serde::{Deserialize, Serialize};
 
-use self::budget::{Offer, Room, choose};
-use self::files::{MAPPED, RankedFile, ranked_files};
+use self::budget::{Offer, Room, choose, limit_items};
+use self::files::{MAX_LOOKED_UP, RankedFile, ranked_files};
+use self::item::Candidate;
 use self::past::Past;
+use self::work::relevant_work;
 use crate::Memory;
 use crate::error::Result;
 use crate::event_log::{EventType, LogEvent};
 use crate::hidden::harmless;
 
 pub use self::here::Surroundings;
+pub use self::item::{ContextItem, LeftOut, LeftOutReason, Reason};
 pub use self::layer::{Layer, Shares};
-pub use self::measure::{ContextScore, ContextTrial};
+pub use self::measure::{ContextScore, ContextTrial, FIRST_ITEMS};
 
-/// How many sessions are told of, and how many are looked through for those.
-const SESSIONS: usize = 30;
-const LOOKED_THROUGH: usize = 150;
-/// How many more on the same branch, which may lie further back.
-const OF_BRANCH: usize = 6;
+/// Number of sessions whose notes are read, and of those that are looked through for them.
+const MAX_SESSIONS: usize = 30;
+const MAX_LOOKED_THROUGH: usize = 150;
+
+/// Number of further ones on the same branch, which may lie further back.
+const MAX_OF_BRANCH: usize = 6;
+
+/// Maximum number of sessions that are told of.
+const MAX_TOLD: usize = 5;
 
 /// Why a session is told something now.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,7 +98,7 @@ pub struct ContextOptions<'a> {
 }
 
 /// What a session is told.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Context {
     /// The text, fenced; empty when there is nothing to tell.
     pub text: String,
@@ -97,6 +108,12 @@ pub struct Context {
     pub budget: usize,
     /// What it consists of.
     pub layers: Vec<LayerTokens>,
+    /// Its items in their order, each with the reason why it is there.
+    #[serde(default)]
+    pub items: Vec<ContextItem>,
+    /// Items that were left out, and why.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
 }
 
 impl Context {
@@ -144,65 +161,78 @@ impl ContextBuilder<'_> {
     }
 
     fn offers(&self, options: &ContextOptions<'_>) -> Result<Vec<Offer>> {
-        let about = match options.prompt {
-            Some(prompt) => self.about(prompt, options)?,
-            None => Vec::new(),
-        };
-        let mut lines = match options.occasion {
+        let mut layers = match options.occasion {
             Occasion::Prompt => Vec::new(),
             _ => self.layers(options)?,
         };
-        match lines
-            .iter_mut()
-            .find(|(layer, _)| *layer == Layer::Observations)
-        {
-            Some((_, lines)) => {
-                lines.retain(|line| !about.contains(line));
-                lines.splice(..0, about);
-            }
-            None => lines.push((Layer::Observations, about)),
+        if let Some(prompt) = options.prompt {
+            let about = self.about(prompt, options)?;
+            let known = layers
+                .iter()
+                .position(|(layer, _)| *layer == Layer::Observations);
+            let known = known.map_or(Vec::new(), |place| layers.remove(place).1);
+            let is_new = |item: &Candidate| !about.iter().any(|known| known.text == item.text);
+            let rest: Vec<Candidate> = known.into_iter().filter(is_new).collect();
+            layers.push((Layer::Observations, [about, rest].concat()));
         }
-        let offers = lines.into_iter();
-        Ok(offers
-            .map(|(layer, lines)| offer(layer, lines, options))
-            .collect())
+        let mut offers: Vec<Offer> = (layers.into_iter())
+            .map(|(layer, items)| {
+                let items = redacted(items, options.redactor);
+                Offer::new(layer, options.shares.of(layer), items)
+            })
+            .collect();
+        limit_items(&mut offers);
+        Ok(offers)
     }
 
-    /// What there is to tell, by layers in their order.
-    fn layers(&self, options: &ContextOptions<'_>) -> Result<Vec<(Layer, Vec<String>)>> {
+    /// Returns what may be told, by layers in their order.
+    fn layers(&self, options: &ContextOptions<'_>) -> Result<Vec<(Layer, Vec<Candidate>)>> {
+        let store = &self.memory.store;
         // One view of the store: each question alone would lock and look at its journal anew.
-        let _view = self.memory.store.view()?;
+        let _view = store.view()?;
         let own = match &options.session {
-            Some(name) => Past::of(&self.memory.store, name)?,
+            Some(name) => Past::find(store, name, options.before)?,
             None => None,
         };
         let mut pasts = Vec::new();
         for row in self.recalled(own.as_ref(), options)? {
             // Work on a branch may lie far back.
             let of_branch = row.branch.is_some() && row.branch == options.here.branch;
-            let most = SESSIONS + if of_branch { OF_BRANCH } else { 0 };
+            let most = MAX_SESSIONS + if of_branch { MAX_OF_BRANCH } else { 0 };
             if pasts.len() >= most {
                 continue;
             }
-            let past = Past::load(&self.memory.store, row)?;
+            let past = Past::load(store, row, options.before)?;
             // Sessions in which nothing was asked or done must not crowd out the others.
             pasts.extend(past.filter(Past::says_something));
         }
         let sessions: Vec<SessionId> = pasts.iter().map(|past: &Past| past.row.id).collect();
-        self.memory
-            .upkeep()
-            .verify_answer(&AnswerRows::SessionList(&sessions))?;
+        let rows = AnswerRows::SessionList(&sessions);
+        self.memory.upkeep().verify_answer(&rows)?;
         let own = own.filter(|_| options.occasion == Occasion::Compaction);
         let mut files = ranked_files(&pasts, &options.here);
-        for file in files.iter_mut().take(MAPPED) {
-            file.look_up(&self.memory.store)?;
+        for file in files.iter_mut().take(MAX_LOOKED_UP) {
+            file.look_up(store, options.before)?;
         }
         Ok(layers_of(own.as_ref(), &pasts, &files, options))
     }
 
-    /// The sessions that are told of, the newest first.
+    /// Returns the sessions that may be told of, the newest first: those of people, or else headless ones.
     fn recalled(
         &self,
+        own: Option<&Past>,
+        options: &ContextOptions<'_>,
+    ) -> Result<Vec<RecalledSession>> {
+        let of_people = self.recalled_kind(false, own, options)?;
+        if of_people.is_empty() {
+            return self.recalled_kind(true, own, options);
+        }
+        Ok(of_people)
+    }
+
+    fn recalled_kind(
+        &self,
+        headless: bool,
         own: Option<&Past>,
         options: &ContextOptions<'_>,
     ) -> Result<Vec<RecalledSession>> {
@@ -212,14 +242,12 @@ impl ContextBuilder<'_> {
             let Some((project, _)) = store.known_project(project)? else {
                 continue;
             };
-            rows.extend(store.recall_sessions(project, None, options.before, LOOKED_THROUGH)?);
+            let recall = |branch, limit| {
+                store.recall_sessions(project, headless, branch, options.before, limit)
+            };
+            rows.extend(recall(None, MAX_LOOKED_THROUGH)?);
             if let Some(branch) = &options.here.branch {
-                rows.extend(store.recall_sessions(
-                    project,
-                    Some(branch),
-                    options.before,
-                    OF_BRANCH,
-                )?);
+                rows.extend(recall(Some(branch), MAX_OF_BRANCH)?);
             }
         }
         rows.sort_by_key(|row| (std::cmp::Reverse(row.last_at), row.id));
@@ -236,20 +264,22 @@ impl ContextBuilder<'_> {
     }
 }
 
-/// What there is to tell of sessions, by layers in their order.
+/// Returns what may be told of sessions, by layers in their order.
 fn layers_of(
     own: Option<&Past>,
     pasts: &[Past],
     files: &[RankedFile<'_>],
     options: &ContextOptions<'_>,
-) -> Vec<(Layer, Vec<String>)> {
+) -> Vec<(Layer, Vec<Candidate>)> {
     let (here, now) = (&options.here, options.now);
     let of = |layer: Layer| match layer {
-        Layer::Lost => own.map_or(Vec::new(), |own| layers::lost(own, now)),
+        Layer::Lost => own.map_or(Vec::new(), |own| lost::own_history(own, now)),
         Layer::Learnings => Vec::new(),
-        Layer::Sessions => layers::sessions(pasts, now),
-        Layer::Files => files.iter().filter_map(|file| file.line(now)).collect(),
-        Layer::Observations => layers::observed(pasts, here, now),
+        Layer::Sessions => state_of_work(pasts, options),
+        Layer::Files => (files.iter())
+            .filter_map(|file| file.candidate(now))
+            .collect(),
+        Layer::Observations => turns::about_uncommitted(pasts, here, now),
         Layer::Calls if options.calls => calls::calls(files, pasts, &here.base),
         Layer::Calls => Vec::new(),
     };
@@ -257,37 +287,38 @@ fn layers_of(
     all.map(|layer| (layer, of(layer))).collect()
 }
 
-fn offer(layer: Layer, mut lines: Vec<String>, options: &ContextOptions<'_>) -> Offer {
-    lines.truncate(layer.most());
-    Offer {
-        layer,
-        heading: layer.heading(),
-        share: options.shares.of(layer),
-        lines: redacted(lines, options.redactor)
-            .iter()
-            .map(|line| harmless(line).replace('\n', " "))
-            .collect(),
+fn state_of_work(pasts: &[Past], options: &ContextOptions<'_>) -> Vec<Candidate> {
+    let mut items = Vec::new();
+    let relevant = relevant_work(pasts, &options.here, MAX_TOLD);
+    for work in relevant.iter().take(MAX_TOLD) {
+        items.push(work.session(options.now));
+        items.extend(work.failing_checks());
+        items.extend(work.decisions());
     }
+    items.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
+    items
 }
 
-/// Lines without what is known for a secret by now.
-fn redacted(lines: Vec<String>, redactor: Option<&Redactor>) -> Vec<String> {
-    let Some(redactor) = redactor else {
-        return lines;
+/// Returns items without what is known for a secret by now, fit to be shown.
+fn redacted(items: Vec<Candidate>, redactor: Option<&Redactor>) -> Vec<Candidate> {
+    let clean = |mut item: Candidate| {
+        let redacted = redactor.map(|redactor| redactor.redact(item.text.as_bytes(), &[]).bytes);
+        if let Some(Cow::Owned(bytes)) = redacted {
+            let clean = String::from_utf8_lossy(&bytes).into_owned();
+            // An item that lost its turn with the secret is none.
+            let (_, cite) = item.text.rsplit_once(' ')?;
+            if !clean.ends_with(cite) {
+                return None;
+            }
+            item.text = clean;
+        }
+        item.text = harmless(&item.text).replace('\n', " ");
+        Some(item)
     };
-    let clean = |line: String| {
-        let clean = match redactor.redact(line.as_bytes(), &[]).bytes {
-            Cow::Borrowed(_) => return Some(line),
-            Cow::Owned(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        };
-        // An item that lost its turn with the secret is none.
-        let (_, cite) = line.rsplit_once(' ')?;
-        clean.ends_with(cite).then_some(clean)
-    };
-    lines.into_iter().filter_map(clean).collect()
+    items.into_iter().filter_map(clean).collect()
 }
 
-/// The text of as many lines as there is room for.
+/// Returns the text of as many items as there is room for.
 fn told(offers: &[Offer], options: &ContextOptions<'_>) -> Context {
     let mut context = Context {
         budget: options.tokens,
@@ -298,25 +329,32 @@ fn told(offers: &[Offer], options: &ContextOptions<'_>) -> Context {
         characters: options.characters,
     };
     let fence = fence::Fence::new(&options.nonce);
-    let Some(room) = whole.without(&fence.around("")) else {
-        return context;
-    };
+    let room = whole.without(&fence.around(""));
     let mut inner = String::new();
-    for (offer, taken) in offers.iter().zip(choose(offers, room)) {
+    let chosen = room.map_or_else(
+        || vec![Vec::new(); offers.len()],
+        |room| choose(offers, room),
+    );
+    for (offer, taken) in offers.iter().zip(chosen) {
         let mut part = String::new();
         if !taken.is_empty() {
-            part.push_str(offer.heading);
+            part.push_str(offer.layer.heading());
             part.push('\n');
         }
-        for line in &taken {
-            part.push_str(&offer.lines[*line]);
+        for place in &taken {
+            let item = &offer.items[*place];
+            part.push_str(&item.text);
             part.push('\n');
+            context.items.push(item.of_layer(offer.layer));
         }
         context.layers.push(LayerTokens {
             layer: offer.layer,
             tokens: count_tokens(&part),
             items: taken.len(),
         });
+        context
+            .left_out
+            .extend(offer.left_out(taken.len(), options.calls));
         inner.push_str(&part);
     }
     if !inner.is_empty() {

@@ -7,9 +7,10 @@ use backstory_event::{SessionName, TimeMs, TurnNo};
 use backstory_store::{ChangedName, RecalledSession, Store};
 
 use super::quote::named;
+use crate::conventions::AGENT_CONVENTIONS;
 use crate::digest::SessionSummary;
 use crate::digest::{
-    CommandKind, Notes, Run, Step, What, is_go_on, is_of_a_person, prompts, readable_notes,
+    Closing, Notes, Step, What, is_go_on, is_of_a_person, prompts, readable_notes,
 };
 use crate::error::Result;
 use crate::place::Place;
@@ -21,8 +22,8 @@ const LONGEST_ID: usize = 80;
 pub(super) struct Past {
     pub(super) row: RecalledSession,
     pub(super) notes: Notes,
-    /// What a model said that it was about, if one was asked. It was not told what tools answered.
-    pub(super) told_title: Option<String>,
+    /// What a model wrote of it, if one was asked. It did not get what tools answered.
+    pub(super) summary: Option<SessionSummary>,
     /// What it did to functions.
     pub(super) names: Vec<ChangedName>,
     short: String,
@@ -39,28 +40,33 @@ pub(super) struct Edit {
 
 impl Past {
     /// A session, by its name; `None` when it is not known or cannot be told of.
-    pub(super) fn of(store: &Store, name: &SessionName) -> Result<Option<Self>> {
+    pub(super) fn find(store: &Store, name: &SessionName, before: TimeMs) -> Result<Option<Self>> {
         match store.recall_session(name)? {
-            Some(row) => Past::load(store, row),
+            Some(row) => Past::load(store, row, before),
             None => Ok(None),
         }
     }
 
     /// A session; `None` when its id could not be told as it stands. Ids are from logs and may say anything.
-    pub(super) fn load(store: &Store, row: RecalledSession) -> Result<Option<Self>> {
+    /// What was written of it later than `before` is left out.
+    pub(super) fn load(
+        store: &Store,
+        row: RecalledSession,
+        before: TimeMs,
+    ) -> Result<Option<Self>> {
         let short = store.short_id(&row.agent, &row.session)?;
         if !is_citable(&short) {
             return Ok(None);
         }
         let notes = readable_notes(store, row.id, &row.agent)?;
         let summary = unless_damaged(store, store.summary(row.id))?;
-        let summary =
-            summary.and_then(|row| serde_json::from_slice::<SessionSummary>(&row.body).ok());
+        let summary = summary.filter(|row| row.at <= before);
+        let summary = summary.and_then(|row| serde_json::from_slice(&row.body).ok());
         let names = store.changed_names(row.id)?;
         let roots = [row.root.clone(), row.cwd.clone()];
         Ok(Some(Past {
             notes,
-            told_title: summary.map(|summary| summary.title),
+            summary,
             names,
             short,
             roots: roots.into_iter().flatten().collect(),
@@ -75,15 +81,19 @@ impl Past {
             roots: Vec::new(),
             row,
             notes,
-            told_title: None,
+            summary: None,
             names,
         }
     }
 
     /// Whether there is anything to tell of it.
     pub(super) fn says_something(&self) -> bool {
-        let is_asked = |text: &str| is_of_a_person(text) && !is_go_on(text);
-        prompts(&self.notes).any(|(_, text)| is_asked(text)) || self.edits().next().is_some()
+        self.row.is_headless || self.is_of_a_person() || self.edits().next().is_some()
+    }
+
+    /// Whether a person asked for something in it.
+    pub(super) fn is_of_a_person(&self) -> bool {
+        prompts(&self.notes).any(|(_, text)| is_of_a_person(text) && !is_go_on(text))
     }
 
     /// How an agent can ask for more of a turn.
@@ -105,6 +115,22 @@ impl Past {
     /// What was changed in the project, in order.
     pub(super) fn edits(&self) -> impl Iterator<Item = Edit> {
         self.notes.steps.iter().flat_map(|step| self.edits_of(step))
+    }
+
+    /// Returns the last edit of each file, those that were edited most first.
+    pub(super) fn most_edited(&self) -> Vec<Edit> {
+        let mut files: Vec<(usize, Edit)> = Vec::new();
+        for edit in self.edits() {
+            match files.iter_mut().find(|(_, known)| known.file == edit.file) {
+                Some((edits, known)) => {
+                    *edits += 1;
+                    *known = edit;
+                }
+                None => files.push((1, edit)),
+            }
+        }
+        files.sort_by_key(|(edits, _)| std::cmp::Reverse(*edits));
+        files.into_iter().map(|(_, edit)| edit).collect()
     }
 
     /// What a turn changed in the project, in order.
@@ -133,12 +159,9 @@ impl Past {
         })
     }
 
-    /// The commands that ran.
-    pub(super) fn runs(&self) -> impl DoubleEndedIterator<Item = (&Step, &Run)> {
-        self.notes.steps.iter().filter_map(|step| match &step.what {
-            What::Run(run) => Some((step, run)),
-            _ => None,
-        })
+    /// Returns the state in which it left its work.
+    pub(super) fn closing(&self) -> Closing {
+        Closing::new(&self.notes, &AGENT_CONVENTIONS)
     }
 
     /// Everything that was asked, called and answered by the agent in a turn, in small letters.
@@ -154,17 +177,6 @@ impl Past {
             words.push('\n');
         }
         words.to_lowercase()
-    }
-
-    /// The last commit that was made, and in which turn. Of what git said only the hash is taken.
-    pub(super) fn commit(&self) -> Option<(TurnNo, &str)> {
-        self.runs().rev().find_map(|(step, run)| {
-            let is_commit = run.kind == CommandKind::Commit && run.ok == Some(true);
-            let hash = run.said.as_deref()?.split(' ').next()?;
-            let is_hash =
-                (7..=40).contains(&hash.len()) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-            (is_commit && is_hash).then_some((step.turn, hash))
-        })
     }
 
     pub(super) fn last_turn(&self) -> TurnNo {

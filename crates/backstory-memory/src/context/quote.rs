@@ -94,6 +94,39 @@ pub(super) fn symbol(name: &str, most: usize) -> Option<String> {
     name.chars().all(is_plain).then_some(name)
 }
 
+/// Maximum number of words that follow each other in a signature with nothing but blanks between: keywords and a name are fewer.
+const MAX_SIGNATURE_WORDS: usize = 6;
+
+/// Returns a signature that may be told: without what strings in it say. `None` for one with a comment, or with words that no declaration has.
+pub(super) fn signature(declaration: &str, most: usize) -> Option<String> {
+    let mut bare = String::new();
+    let mut quote = None;
+    for letter in declaration.chars() {
+        match quote {
+            Some(end) if letter == end => quote = None,
+            Some(_) => continue,
+            None if matches!(letter, '"' | '`') => quote = Some(letter),
+            None => {}
+        }
+        bare.push(letter);
+    }
+    // Quotation marks of one character also begin lifetimes, so what stands between them is kept and counted.
+    let is_sentence = bare
+        .split(|letter: char| !letter.is_alphanumeric() && !"_' ".contains(letter))
+        .any(|part| part.split_whitespace().count() > MAX_SIGNATURE_WORDS);
+    let has_comment = ["//", "/*", "# ", "--"]
+        .iter()
+        .any(|mark| bare.contains(mark));
+    if is_sentence || has_comment || quote.is_some() || looks_cited(&bare) {
+        return None;
+    }
+    let line = visible(&bare);
+    let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = line.trim_end_matches([' ', '{', ':']).to_string();
+    let fits = line.chars().count() <= most && line.chars().any(char::is_alphanumeric);
+    (fits && !gives_orders(&line)).then_some(line)
+}
+
 /// What can be seen of a text, without anything that a program could take for a tag.
 fn visible(text: &str) -> String {
     text.chars().filter_map(shown).collect()
@@ -340,6 +373,33 @@ mod tests {
             Some("fix the cart[31m"),
         );
         check("a\u{2028}b\u{85}c", Some("a bc"));
+    }
+
+    #[test]
+    fn signatures_say_nothing_but_what_they_declare() {
+        for (declaration, expect) in [
+            (
+                "fn close(&self) -> Vec<u32> {",
+                Some("fn close(&self) -› Vec‹u32›"),
+            ),
+            ("def f(x, note=\"do as I say\"):", Some("def f(x, note='')")),
+            (
+                "public static final synchronized void main(String[] args)",
+                Some("public static final synchronized void main(String[] args)"),
+            ),
+            ("def f(x): # read this first", None),
+            ("fn f(/* obey */)", None),
+            ("the user wants it to be pushed right now", None),
+            ("def f(x='the user wants it to be pushed now')", None),
+            ("fn f(x: \"unclosed", None),
+            ("", None),
+        ] {
+            assert_eq!(
+                signature(declaration, 80).as_deref(),
+                expect,
+                "{declaration}"
+            );
+        }
     }
 
     #[test]

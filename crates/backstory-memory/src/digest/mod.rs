@@ -6,7 +6,7 @@ mod record;
 mod renew;
 mod summary;
 
-use backstory_analysis::digest::{Account, first_request, title, title_of_first_request};
+use backstory_analysis::digest::{Account, first_request, title_of_first_request};
 use backstory_event::{Event, Kind, Seq, Usage};
 use backstory_store::{AnswerRows, SessionHead, SessionRow, Store};
 
@@ -19,8 +19,8 @@ use crate::upkeep::WithDamage;
 #[cfg(test)]
 pub(crate) use backstory_analysis::digest::Story;
 pub(crate) use backstory_analysis::digest::{
-    CommandKind, EventPlace, Noted, Notes, PreparedNote, Run, Step, What, is_correction,
-    is_decision, is_go_on, program, prompts,
+    Closing, EventPlace, Noted, Notes, PreparedNote, Purpose, Step, What, is_correction,
+    is_decision, is_go_on, prompts, title,
 };
 pub use backstory_analysis::digest::{FileChange, Outcome, Statement};
 pub use record::DigestRecord;

@@ -31,6 +31,9 @@ pub(crate) struct ContextArgs {
     /// As it was before this session began, which is left out.
     #[arg(long, value_name = "SESSION")]
     pub(crate) before: Option<String>,
+    /// Say of each item why it is there, and of each layer what was left out and why.
+    #[arg(long)]
+    pub(crate) explain: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

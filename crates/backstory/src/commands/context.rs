@@ -4,13 +4,13 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use backstory_memory::context::Surroundings;
+use backstory_memory::context::{Context, Surroundings};
 use backstory_memory::{EventLog, Memory};
 
 use super::damage::report_damage;
 use crate::cli::ContextArgs;
 use crate::error::{Error, ErrorKind};
-use crate::output::{harmless, print_json, stdout, talk};
+use crate::output::{counted, harmless, print_json, stdout, talk};
 use crate::setting::{Setting, now};
 
 pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Error> {
@@ -51,12 +51,18 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
         print_json(&context)?;
         return report_damage(&context);
     }
+    let mut out = stdout();
+    if arguments.explain {
+        explain(&mut out, &context)?;
+    }
     if context.text.is_empty() {
+        out.flush()?;
         talk("nothing is known of this project that would help a new session");
         return report_damage(&context);
     }
-    let mut out = stdout();
-    writeln!(out, "{}", harmless(&context.text))?;
+    if !arguments.explain {
+        writeln!(out, "{}", harmless(&context.text))?;
+    }
     out.flush()?;
     let layers: Vec<String> = context
         .layers
@@ -71,6 +77,35 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
         layers.join(", ")
     ));
     report_damage(&context)
+}
+
+/// Prints each item with the reason why it is there, and what was left out.
+fn explain(out: &mut impl Write, context: &Context) -> Result<(), Error> {
+    for item in &context.items {
+        writeln!(out, "{}", harmless(&item.text))?;
+        let reason = item.reason.text();
+        let layer = item.layer.name();
+        writeln!(
+            out,
+            "    {layer}: {reason}, relevance {:.2}",
+            item.relevance
+        )?;
+    }
+    if !context.items.is_empty() {
+        writeln!(out)?;
+    }
+    for left_out in &context.left_out {
+        let (layer, reason) = (left_out.layer.name(), left_out.reason.text());
+        match left_out.items as u64 {
+            0 => writeln!(out, "{layer}: {reason}")?,
+            items => writeln!(
+                out,
+                "{layer}: {} left out: {reason}",
+                counted(items, "item")
+            )?,
+        }
+    }
+    Ok(())
 }
 
 /// A project that is not on this disk, by its name.

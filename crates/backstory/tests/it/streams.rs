@@ -326,7 +326,7 @@ fn what_agents_are_told_has_no_hidden_characters() {
     let told = answer["hookSpecificOutput"]["additionalContext"]
         .as_str()
         .unwrap();
-    assert!(told.contains("pytest"), "{told}");
+    assert!(told.contains("src/part"), "{told}");
     assert_clean("the context", told);
 }
 

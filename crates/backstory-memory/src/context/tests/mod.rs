@@ -139,14 +139,11 @@ fn a_new_session_is_told_what_was_done() {
     check(
         &context,
         &[
-            "Recent sessions:",
-            "- 23 hours ago · claude-code · \"add a discount to the checkout\" · abandoned · cart.rs, checkout.rs [00000002#2]",
-            "- 2 days ago · claude-code · \"fix the flaky cart test\" · success · commit 1a2b3c4 · cart.rs [00000001#1]",
-            "Files changed lately, with their functions that were changed:",
-            "- src/cart.rs · 23 hours ago [00000002#1]",
-            "- src/checkout.rs · 23 hours ago [00000002#1]",
-            "Done before:",
-            "- ran 'cargo test -p shop' 2 times, failed at last · 23 hours ago [00000002#1]",
+            "State of work:",
+            "- 23 hours ago · claude-code · \"add a discount to the checkout\" · abandoned · src/checkout.rs, src/cart.rs [00000002#2]",
+            "- failed last: 'cargo test -p shop' [00000002#1]",
+            "- the user decided \"don't round, use cents instead\" [00000002#2]",
+            "- 2 days ago · claude-code · \"fix the flaky cart test\" · success · commit 1a2b3c4 · src/cart.rs [00000001#1]",
         ],
     );
     assert_eq!(
@@ -154,7 +151,24 @@ fn a_new_session_is_told_what_was_done() {
         (count_tokens(&context.text), 2_000)
     );
     let items: Vec<usize> = context.layers.iter().map(|layer| layer.items).collect();
-    assert_eq!(items, [0, 0, 2, 2, 1, 0]);
+    assert_eq!(items, [0, 0, 4, 0, 0, 0]);
+    let reasons: Vec<Reason> = context.items.iter().map(|item| item.reason).collect();
+    let (latest, failing) = (Reason::LatestWork, Reason::FailingCheck);
+    assert_eq!(reasons, [latest, failing, latest, latest]);
+    let left_out = context.left_out.iter();
+    let left_out: Vec<_> = left_out
+        .map(|left| (left.layer, left.items, left.reason))
+        .collect();
+    assert_eq!(
+        left_out,
+        [
+            (Layer::Lost, 0, LeftOutReason::NothingKnown),
+            (Layer::Learnings, 0, LeftOutReason::NothingKnown),
+            (Layer::Files, 2, LeftOutReason::Irrelevant),
+            (Layer::Observations, 0, LeftOutReason::NothingKnown),
+            (Layer::Calls, 0, LeftOutReason::NotAskedFor),
+        ]
+    );
 }
 
 #[test]
@@ -164,11 +178,13 @@ fn files_that_are_being_changed_come_first_and_bring_their_story() {
     options.here.set_changed(&["src/checkout.rs"]);
     let context = trial.memory.context().build(&options).unwrap();
     let told = lines(&context);
-    assert_eq!(told[4], "- src/checkout.rs · 23 hours ago [00000002#1]");
-    assert!(
-        told.contains(&"- edited src/checkout.rs, src/cart.rs for \"add a discount to the checkout\" · 23 hours ago [00000002#1]"),
-        "{told:#?}"
-    );
+    for line in [
+        "- src/checkout.rs · 23 hours ago [00000002#1]",
+        "- edited src/checkout.rs, src/cart.rs for \"add a discount to the checkout\" · 23 hours ago [00000002#1]",
+    ] {
+        assert!(told.contains(&line), "{told:#?}");
+    }
+    assert!(!context.text.contains("- src/cart.rs"), "{told:#?}");
 }
 
 #[test]
@@ -248,7 +264,7 @@ fn what_is_known_about_a_prompt_is_told() {
     check(
         &context,
         &[
-            "Done before:",
+            "Related:",
             "- edited src/cart.rs for \"fix the flaky cart test\" · 2 days ago [00000001#1]",
         ],
     );
@@ -274,9 +290,26 @@ fn files_are_told_with_their_functions() {
     trial.sweep();
     let context = trial.memory.context().build(&options()).unwrap();
     let told = lines(&context);
-    let line = "- src/till.rs: Till.close, count, Till.open · 23 hours ago [00000002#1]";
+    let line = "- src/till.rs · 23 hours ago: NEW fn count(); NEW Till: fn open(&self); MODIFIED Till: fn close(&self) [00000002#1]";
     assert!(told.contains(&line), "{told:#?}");
-    // As it was before all of it was new: what else the file has is told, too.
+    // What came later had not been written yet.
+    let before = ContextOptions {
+        before: NOW.minus_ms(2 * DAY),
+        now: NOW.minus_ms(2 * DAY),
+        ..options()
+    };
+    let mut earlier = before;
+    earlier.here.set_changed(&["src/till.rs"]);
+    let context = trial.memory.context().build(&earlier).unwrap();
+    let line = "- src/till.rs · 23 hours ago: NEW fn count(); NEW Till: fn open(&self); NEW Till: fn close(&self) [00000001#1]";
+    assert!(lines(&context).contains(&line), "{}", context.text);
+}
+
+#[test]
+fn files_that_many_sessions_change_are_told() {
+    let path = "/home/ada/shop/src/till.rs";
+    let source = "impl Till {\n    fn open(&self) {}\n    fn close(&self) {}\n}\n\nfn count() {}\n";
+    let write = json!({"file_path": path, "content": source});
     let mut trial_two = Trial::new();
     trial_two.checks = false;
     let mut log = Log::new(1, 300);
@@ -304,7 +337,10 @@ fn files_are_told_with_their_functions() {
         .find(|line| line.starts_with("- src/till.rs"))
         .map(str::to_string);
     let file = file.unwrap_or_default();
-    assert!(file.contains("Till.open, .close"), "{file}");
+    assert!(
+        file.contains("NEW fn count()") || file.contains("MODIFIED fn count()"),
+        "{file}"
+    );
 }
 
 #[test]
@@ -338,9 +374,33 @@ fn work_on_the_branch_is_told_however_long_ago() {
     assert!(!told(&mut trial, &options).contains("src/till.rs"));
     options.here.branch = Some("ada/till".to_string());
     let text = told(&mut trial, &options);
-    assert!(
-        text.contains("- edited src/till.rs for \"begin the new till\""),
-        "{text}"
+    for part in ["this branch · \"begin the new till\"", "- src/till.rs"] {
+        assert!(text.contains(part), "{text}");
+    }
+    let first = text.lines().nth(3).unwrap_or_default();
+    assert!(first.contains("this branch"), "{text}");
+}
+
+#[test]
+fn a_project_without_people_is_told_of_headless_sessions() {
+    let mut trial = Trial::new();
+    let mut log = Log::new(1, 1);
+    log.prompt("check the links in the docs")
+        .edit("/home/ada/shop/docs/a.md")
+        .reply("I've fixed 3 broken links in the docs.");
+    for line in &mut log.lines {
+        *line = line.replace("\"type\":", "\"entrypoint\":\"sdk-cli\",\"type\":");
+    }
+    log.write(&trial);
+    trial.sweep();
+    assert!(trial.session(1).machine);
+    let context = trial.memory.context().build(&options()).unwrap();
+    check(
+        &context,
+        &[
+            "State of work:",
+            "- 23 hours ago · claude-code · \"check the links in the docs\" · success · docs/a.md · \"I've fixed 3 broken links in the docs\" [00000001#1]",
+        ],
     );
 }
 

@@ -108,6 +108,7 @@ impl Random {
             outcome: ["success", "unknown"]
                 .get(self.below(3))
                 .map(ToString::to_string),
+            is_headless: self.below(5) == 0,
         };
         Past::made(row, story.notes, names)
     }
@@ -133,11 +134,13 @@ fn what_is_told_is_whole_and_within_its_budget() {
         options.shares.observations = random.below(3);
         let own = pasts.first().filter(|_| random.below(3) == 0);
         let files = ranked_files(&pasts, &options.here);
-        let lines = layers_of(own, &pasts, &files, &options);
-        let offers: Vec<Offer> = lines
-            .into_iter()
-            .map(|(layer, lines)| offer(layer, lines, &options))
-            .collect();
+        let layers = layers_of(own, &pasts, &files, &options).into_iter();
+        let offers = layers.map(|(layer, items)| {
+            let items = redacted(items, options.redactor);
+            Offer::new(layer, options.shares.of(layer), items)
+        });
+        let mut offers: Vec<Offer> = offers.collect();
+        limit_items(&mut offers);
         let context = told(&offers, &options);
         check_whole(&context, &offers, &options, seed);
         told_something += u32::from(!context.text.is_empty());
@@ -169,7 +172,7 @@ fn check_whole(context: &Context, offers: &[Offer], options: &ContextOptions<'_>
     let told = lines(context);
     let known = |line: &&str| {
         offers.iter().any(|offer| {
-            offer.heading == *line || offer.lines.iter().any(|offered| offered == line)
+            offer.layer.heading() == *line || offer.items.iter().any(|item| item.text == *line)
         })
     };
     for line in &told {

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use backstory_memory::context::ContextScore;
+use backstory_memory::context::{ContextScore, FIRST_ITEMS};
 
 use crate::config::limits_of;
 use crate::error::Error;
@@ -33,10 +33,11 @@ pub(super) fn run(
     }
     let mut out = stdout();
     if each {
-        let mut rows = table(&["session", "tokens", "touched", "told of"]);
+        let mut rows = table(&["session", "items", "tokens", "touched", "told of"]);
         for trial in &trials {
             rows.add_row([
                 short_id(&memory, &trial.agent, &trial.session),
+                trial.items.to_string(),
                 trial.tokens.to_string(),
                 trial.touched.to_string(),
                 one_line(&trial.told.join(", ")),
@@ -50,6 +51,13 @@ pub(super) fn run(
         score.told,
         counted(trials.len() as u64, "session"),
         score.share
+    )?;
+    writeln!(
+        out,
+        "{:.0} % of the files that they touched, {:.0} % by the first {FIRST_ITEMS} items; {} in the median",
+        score.recall,
+        score.recall_first,
+        counted(score.items as u64, "item")
     )?;
     out.flush()?;
     Ok(())

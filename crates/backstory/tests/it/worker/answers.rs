@@ -185,7 +185,7 @@ fn paths_and_what_they_answer() {
     let (status, context) = get(&socket, "/api/context?cwd=/home/ada/shop&budget=500");
     assert_eq!((status, &context["budget"]), (200, &json!(500)));
     let text = context["text"].as_str().unwrap();
-    assert!(text.contains("why does the websocket close"), "{text}");
+    assert!(text.contains("websocket too"), "{text}");
     let (_, much) = get(
         &socket,
         "/api/context?cwd=/home/ada/shop&budget=9000&agent=codex",
