@@ -574,6 +574,12 @@ fn merge_calls(
     let keys = call_keys(new, comparable_id);
     let old_keys = call_keys(&old, comparable_id);
     merge_rows(new, old, &keys, old_keys, |new, old| {
+        // Only the result is there: the call's event is damaged or evicted.
+        if new.name.is_empty() && !old.name.is_empty() {
+            new.name = old.name;
+            new.message_uuid = old.message_uuid;
+            new.timestamp = old.timestamp;
+        }
         if new.result_uuid.is_empty() {
             new.result_uuid = old.result_uuid;
         }
