@@ -95,7 +95,8 @@ impl<'a> KeptSessions<'a> {
         for (key, seq) in &target.evicted {
             lost.entry(key).or_default().last_evicted = i64::from(seq.get());
         }
-        for (key, events) in damaged {
+        // Rows of other tables are made without the text of events.
+        for (key, events) in damaged.iter().filter(|_| target.has_old_rows) {
             lost.entry(key).or_default().damaged.clone_from(events);
         }
         KeptSessions {

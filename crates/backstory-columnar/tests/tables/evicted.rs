@@ -512,3 +512,24 @@ fn text_that_is_damaged_in_the_store_stays_as_it_was_written() {
     assert_eq!(texts["tool_calls"].len(), before["tool_calls"].len());
     assert!(texts["tool_calls"] != before["tool_calls"]);
 }
+
+#[test]
+fn usage_of_damaged_events_counts_once_beside_an_unknown_session() {
+    let logs = Logs::generate(0);
+    for id in ["gone", "one"] {
+        logs.add_session(id, "2026-03-04", 3);
+    }
+    let folder = logs.path("tables");
+    export_all(&logs.memory(), &folder);
+    assert_eq!(table_rows(&folder, Table::Usage).len(), 6);
+    std::fs::remove_file(logs.path(CLAUDE_FOLDER).join("gone.jsonl")).unwrap();
+    let memory = open_store(&logs);
+    import(&logs, &memory);
+    damage_first_block(&logs);
+    append(&logs, "one", &["user \"thanks\""]);
+    import(&logs, &memory);
+    let report = export_all(&memory, &folder);
+    assert_eq!(report.damage.len(), 1, "{:?}", report.damage);
+    assert_eq!(table_rows(&folder, Table::Usage).len(), 6);
+    assert_eq!(table_rows(&folder, Table::Events).len(), 9);
+}
