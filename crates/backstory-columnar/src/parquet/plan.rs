@@ -8,7 +8,7 @@ use backstory_memory::{AGENTS, Memory, Redactor, Seq, SessionFilter, SessionRow,
 use super::fingerprint::{is_same_state, session_fingerprint};
 use super::footer::{PartContent, SessionKey};
 use super::layout::{NO_MONTH, UNLISTED_PART, part_path, place_of};
-use super::lost_rows::{find_lost_rows, read_record_marks, session_marks};
+use super::lost_rows::{LostRecordSearch, read_record_marks, session_marks};
 use super::options::TableOptions;
 use super::schema::Table;
 use super::usage_rows::UsageTotals;
@@ -517,6 +517,17 @@ impl<'a> Planner<'a> {
         if !self.options.keep_lost {
             return Ok(());
         }
+        let old: Vec<_> = old.into_iter().collect();
+        let (Some((_, first)), false) = (old.first(), self.sessions.is_empty()) else {
+            return Ok(());
+        };
+        let table = first.table;
+        self.listed_sessions()?;
+        let Some(listed) = &self.listed else {
+            return Ok(());
+        };
+        let is_redacted = self.options.redactor.is_some();
+        let mut search = LostRecordSearch::new(self.memory, listed, is_redacted, table);
         for (path, content) in old {
             let states: HashMap<&SessionKey, &String> =
                 (content.sessions.iter().map(|(key, state)| (key, state))).collect();
@@ -527,18 +538,12 @@ impl<'a> Planner<'a> {
                     .get(&key)
                     .is_some_and(|old| now.is_none_or(|now| !is_same_state(old, now)))
             };
-            let changed: Vec<SessionRow> =
-                self.sessions.iter().filter(is_changed).cloned().collect();
-            if changed.is_empty() || !content.is_current_layout {
-                continue;
+            let changed: Vec<&SessionRow> = self.sessions.iter().filter(is_changed).collect();
+            if !changed.is_empty() && content.is_current_layout {
+                search.add_part((path, content), &changed)?;
             }
-            self.listed_sessions()?;
-            let Some(listed) = &self.listed else { continue };
-            let changed: Vec<&SessionRow> = changed.iter().collect();
-            let is_redacted = self.options.redactor.is_some();
-            let lost = find_lost_rows(self.memory, (path, content), &changed, listed, is_redacted)?;
-            self.lost.extend(lost);
         }
+        self.lost.extend(search.find_lost()?);
         let lost = &self.lost;
         self.sessions
             .retain(|session| !lost.contains(&SessionKey::of_row(session)));
