@@ -67,12 +67,13 @@ pub(super) fn check_dataset(
             .try_fold(element_bytes, |bytes, size| bytes.checked_mul(*size))
     };
     let total = product(&dims).filter(|total| *total <= max_content_bytes(file_bytes));
-    if total.is_none() {
+    // There may be no rows, of any size.
+    let row_bytes = product(dims.get(1..).unwrap_or_default());
+    let (Some(_), Some(row_bytes)) = (total, row_bytes) else {
         return Err(CheckError::Impossible(format!(
             "{dims:?} elements of {element_bytes} bytes cannot be in a file of {file_bytes} bytes"
         )));
-    }
-    let row_bytes = product(dims.get(1..).unwrap_or_default()).unwrap_or(0);
+    };
     let mut stored_bytes = file_bytes;
     let chunk_rows = match dataset.layout()? {
         Layout::Chunked { chunk_shape, .. } => {

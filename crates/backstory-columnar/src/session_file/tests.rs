@@ -491,6 +491,40 @@ fn expanding_logs(sessions: usize, logs: usize, frames: usize) -> Vec<u8> {
     bytes.into_inner()
 }
 
+/// Makes a group `sessions` with one session of these members the root of a file.
+fn finish_file<W: std::io::Write + std::io::Seek>(
+    writer: &mut FileWriter<W>,
+    members: &[(String, u64)],
+) {
+    let session = writer.write_group(members, &[]).unwrap();
+    let sessions = writer.write_group(&[("a".into(), session)], &[]).unwrap();
+    let version = AttributeValue::Integer(1);
+    let version = writer.encode_attribute("schema_version", &version).unwrap();
+    let root = writer
+        .write_group(&[("sessions".into(), sessions)], &[version])
+        .unwrap();
+    writer.finish(root).unwrap();
+}
+
+#[test]
+fn rows_that_are_too_large_are_refused_where_there_are_none() {
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    let mut writer = FileWriter::create(&mut bytes, 1).unwrap();
+    let layout = DatasetLayout {
+        datatype: integer_type(1, false),
+        dims: vec![0, 1 << 40, 1 << 40],
+        storage: Storage::Contiguous,
+    };
+    let huge = writer.write_dataset(&layout, &[], &[]).unwrap();
+    let artifacts = writer.write_group(&[("huge".into(), huge)], &[]).unwrap();
+    finish_file(&mut writer, &[("artifacts".into(), artifacts)]);
+    drop(writer);
+    let file = SessionFile::from_bytes(bytes.into_inner()).unwrap();
+    let error = file.session("a").unwrap().artifacts().unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("cannot be in a file"), "{error}");
+}
+
 /// Sets bytes behind every block with a signature.
 fn patched_file(signature: &[u8], patch: impl Fn(&mut [u8])) -> Vec<u8> {
     let mut bytes = small_file();
