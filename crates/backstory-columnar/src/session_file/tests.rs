@@ -525,6 +525,64 @@ fn rows_that_are_too_large_are_refused_where_there_are_none() {
     assert!(error.contains("cannot be in a file"), "{error}");
 }
 
+#[test]
+fn frames_that_refer_to_the_same_rows_take_little_memory() {
+    const ROWS: usize = 3000;
+    const FRAMES: usize = 4000;
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    let mut writer = FileWriter::create(&mut bytes, 1).unwrap();
+    let mut write = |datatype: crate::hdf5::datatype::EncodedType,
+                     data: &[u8],
+                     attributes: &[(&str, AttributeValue)]| {
+        let layout = DatasetLayout {
+            dims: vec![(data.len() / datatype.size) as u64],
+            datatype,
+            storage: Storage::Contiguous,
+        };
+        let attributes = attributes.iter();
+        let attributes: Vec<_> = attributes
+            .map(|(name, value)| writer.encode_attribute(name, value).unwrap())
+            .collect();
+        writer.write_dataset(&layout, &[data], &attributes).unwrap()
+    };
+    // Rows without content all begin where the first one does.
+    let index = super::schema::range_type(super::schema::CONTENT_FIELDS);
+    let index_bytes = index.size * ROWS;
+    let messages = [
+        ("uuid", write(text_type(), &[0; 16 * ROWS], &[])),
+        ("content_index", write(index, &vec![0; index_bytes], &[])),
+        ("content_bytes", write(integer_type(1, false), b"x", &[])),
+    ];
+    let packed = zstd::encode_all(&b""[..], 3).unwrap();
+    let frame: Vec<u8> = [0, packed.len() as u64, 0, 1]
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect();
+    let length = [("length", AttributeValue::Integer(0))];
+    let data = packed.repeat(FRAMES);
+    let log = [
+        ("0", write(integer_type(1, false), &data, &length)),
+        (
+            "0_index",
+            write(super::schema::frame_type(), &frame.repeat(FRAMES), &[]),
+        ),
+    ];
+    let used = AttributeValue::Integer(ROWS as i64);
+    let used = writer.encode_attribute("n_used", &used).unwrap();
+    let links = |members: &[(&str, u64)]| -> Vec<(String, u64)> {
+        let members = members.iter();
+        members.map(|(name, at)| (name.to_string(), *at)).collect()
+    };
+    let messages = writer.write_group(&links(&messages), &[used]).unwrap();
+    let log = writer.write_group(&links(&log), &[]).unwrap();
+    finish_file(&mut writer, &links(&[("messages", messages), ("log", log)]));
+    drop(writer);
+    let file = SessionFile::from_bytes(bytes.into_inner()).unwrap();
+    let logs = file.session("a").unwrap().read_logs().unwrap();
+    let rows = logs[0].rows.len();
+    assert!(0 < rows && rows <= 4 * ROWS + (1 << 16), "{rows}");
+}
+
 /// Sets bytes behind every block with a signature.
 fn patched_file(signature: &[u8], patch: impl Fn(&mut [u8])) -> Vec<u8> {
     let mut bytes = small_file();
