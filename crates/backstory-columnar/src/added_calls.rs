@@ -52,7 +52,8 @@ impl AddedCalls {
                     continue;
                 }
                 let id = match row.tool_use_id.is_empty() {
-                    true => format!("call-{number}"),
+                    // Unlike those of other sessions: records of the same id are one.
+                    true => format!("{}-call-{number}", session.id()),
                     false => row.tool_use_id.clone(),
                 };
                 let call = AddedCall {

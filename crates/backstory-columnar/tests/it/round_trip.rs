@@ -1,8 +1,10 @@
 //! What is written is read again.
 
+use std::collections::HashSet;
+
 use backstory_columnar::{
     AttributeValue, Error, LogFile, Message, SessionColumns, SessionFile, TokenUsage, ToolCall,
-    WriteOptions, write_sessions,
+    WriteOptions, unpack_logs, write_sessions,
 };
 use proptest::prelude::*;
 
@@ -279,4 +281,36 @@ proptest! {
         let read = place.read(&written.id);
         prop_assert_eq!(without_log_rows(read), without_log_rows(written));
     }
+}
+
+#[test]
+fn calls_without_ids_are_other_records_in_each_session() {
+    let place = Place::new();
+    let with_call = |id: &str| SessionColumns {
+        id: id.into(),
+        messages: vec![Message {
+            seq: 0,
+            ..message(0)
+        }],
+        tool_calls: vec![ToolCall {
+            name: "Bash".into(),
+            args: "{}".into(),
+            result: format!("result of {id}"),
+            ..ToolCall::default()
+        }],
+        ..SessionColumns::default()
+    };
+    place.write(vec![with_call("a"), with_call("b")]);
+    let folder = tempfile::tempdir().unwrap();
+    let unpacked = unpack_logs(&place.file(), folder.path()).unwrap();
+    let mut ids = HashSet::new();
+    for log in &unpacked.logs {
+        let text = std::fs::read_to_string(&log.file).unwrap();
+        let lines = text.lines().filter(|line| line.contains("\"tool_"));
+        for line in lines {
+            let record: serde_json::Value = serde_json::from_str(line).unwrap();
+            ids.insert(record["uuid"].as_str().unwrap().to_string());
+        }
+    }
+    assert_eq!(ids.len(), 4, "{ids:?}");
 }
