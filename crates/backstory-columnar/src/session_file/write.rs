@@ -23,7 +23,9 @@ use crate::hdf5::FileWriter;
 use crate::hdf5::group::Link;
 use crate::redaction::{comparable_ids, is_unredacted, redacted_id};
 use crate::replacement::{NewVersion, WriteLock, lock_old_version, resolve_target};
-use crate::rows::{Artifact, AttributeValue, Message, SessionColumns, link_name};
+use crate::rows::{
+    Artifact, AttributeValue, Message, SessionAttributes, SessionColumns, link_name,
+};
 
 /// Options of writing a file.
 #[derive(Clone, Copy, Debug)]
@@ -148,16 +150,18 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
                 }
                 None => None,
             };
+            if let Some(old) = &old
+                && is_other_session(&session.attributes, &old.attributes()?)
+            {
+                return Err(self.other_session(old.id()));
+            }
             self.write_session(session, old)?;
         }
         let mut left: Vec<_> = left.into_iter().collect();
         left.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         for (id, group) in left {
             if written.contains(&id) {
-                return Err(Error::BadTarget {
-                    path: self.target.to_owned(),
-                    what: format!("has another session named \"{id}\" now: try again"),
-                });
+                return Err(self.other_session(&id));
             }
             let address = self
                 .copier()?
@@ -166,6 +170,14 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
             self.report.carried_over += 1;
         }
         self.write_root(source)
+    }
+
+    /// Error of a session whose name another one got since its place was chosen.
+    fn other_session(&self, name: &str) -> Error {
+        Error::BadTarget {
+            path: self.target.to_owned(),
+            what: format!("has another session named \"{name}\" now: try again"),
+        }
     }
 
     fn write_session(
@@ -357,6 +369,15 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
         self.report.file_bytes = written.map_err(io)?;
         Ok(())
     }
+}
+
+/// Returns whether two versions are known to be of different sessions. Files of others name no agent, and not always the id.
+fn is_other_session(new: &SessionAttributes, old: &SessionAttributes) -> bool {
+    let has_other_agent = !new.agent.is_empty() && !old.agent.is_empty() && new.agent != old.agent;
+    let ids = new.session_id_original.as_ref();
+    let ids = ids.zip(old.session_id_original.as_ref());
+    has_other_agent
+        || ids.is_some_and(|(new, old)| new != old && redacted_id(new) != redacted_id(old))
 }
 
 fn name_set<'a>(names: &[&'a str]) -> HashSet<&'a str> {

@@ -89,6 +89,23 @@ fn a_failure_leaves_the_old_file() {
 }
 
 #[test]
+fn sessions_of_other_agents_and_ids_are_not_merged() {
+    let place = Place::new();
+    place.write(vec![session("a", 2)]);
+    let before = fs::read(place.file()).unwrap();
+    // Placed when the file had no session of that name.
+    let (mut agent, mut id) = (session("a", 3), session("a", 3));
+    agent.attributes.agent = "other".into();
+    id.attributes.session_id_original = Some("b".into());
+    for other in [agent, id] {
+        let options = WriteOptions::default();
+        let error = write_sessions(&place.file(), "test", [Ok(other)], &options).unwrap_err();
+        assert!(error.to_string().contains("try again"), "{error}");
+        assert_eq!(fs::read(place.file()).unwrap(), before);
+    }
+}
+
+#[test]
 fn a_symbolic_link_is_followed() {
     let place = Place::new();
     place.write(vec![session("a", 1)]);
