@@ -180,12 +180,6 @@ fn export_one(
     {
         match is_unchanged {
             true => path = &old.path,
-            false if path.exists() => {
-                return Err(Error::BadTarget {
-                    path: path.to_owned(),
-                    what: "is in the way of a session that gets this name: remove it".to_string(),
-                });
-            }
             false => rename_target(&old.path, path)?,
         }
     }

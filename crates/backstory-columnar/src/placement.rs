@@ -75,8 +75,8 @@ pub(crate) fn read_stored(path: &Path) -> Result<Vec<StoredSession>> {
 enum NameUse {
     Free,
     Session(StoredSession),
-    /// Something that is no session of this name.
-    Other,
+    /// Something that is no session of this name; the session, if a file has one alone.
+    Other(Option<StoredSession>),
 }
 
 /// File, or folder with a file for each session.
@@ -103,13 +103,13 @@ impl<'a> SessionTarget<'a> {
                 Ok(found.map_or(NameUse::Free, NameUse::Session))
             }
             SessionTarget::Folder(folder) => {
-                let stored = read_stored(&folder.join(file_name(name)))?;
-                let is_empty = stored.is_empty();
-                let found = stored.into_iter().find(|session| session.name == name);
-                Ok(match (found, is_empty) {
-                    (Some(session), _) => NameUse::Session(session),
-                    (None, true) => NameUse::Free,
-                    (None, false) => NameUse::Other,
+                let mut stored = read_stored(&folder.join(file_name(name)))?;
+                let found = stored.iter().position(|session| session.name == name);
+                Ok(match (found, stored.len()) {
+                    (Some(place), _) => NameUse::Session(stored.swap_remove(place)),
+                    (None, 0) => NameUse::Free,
+                    (None, 1) => NameUse::Other(stored.pop()),
+                    (None, _) => NameUse::Other(None),
                 })
             }
         }
@@ -183,12 +183,12 @@ pub(crate) fn place_sessions(
     let mut new = Vec::new();
     for row in rows {
         match find_own_name(&row, target, &owned) {
-            Ok(Some(old)) => {
-                taken.insert(taken_name(&old.name));
-                owned.insert(old.name.clone());
+            Ok(Some((name, old))) => {
+                taken.insert(taken_name(&name));
+                owned.insert(name.clone());
                 placement.placed.push(PlacedSession {
                     row,
-                    name: old.name.clone(),
+                    name,
                     old: Some(old),
                 });
             }
@@ -225,18 +225,23 @@ fn names_of(row: &SessionRow) -> impl Iterator<Item = String> {
     std::iter::once(plain).chain((2..).map(move |number| format!("{numbered}-{number}")))
 }
 
-/// Finds the version of a session that has one of its names, unless another session owns it.
+/// Finds the version of a session that has one of its names, unless another session owns it; returns it with the name.
 fn find_own_name(
     row: &SessionRow,
     target: &SessionTarget<'_>,
     owned: &HashSet<String>,
-) -> Result<Option<StoredSession>> {
+) -> Result<Option<(String, StoredSession)>> {
+    let identity = RedactedIdentity::new(&row.agent, &row.session, started_seconds(row));
     for (number, name) in names_of(row).enumerate() {
         match target.find_name(&name)? {
             NameUse::Session(session) if session.may_be(row) && !owned.contains(&name) => {
-                return Ok(Some(session));
+                return Ok(Some((name, session)));
             }
-            NameUse::Session(_) | NameUse::Other => {}
+            // An export that was killed renamed the file, and did not write it.
+            NameUse::Other(Some(session)) if identity.is_some() && session.identity == identity => {
+                return Ok(Some((name, session)));
+            }
+            NameUse::Session(_) | NameUse::Other(_) => {}
             // The session that had the first name may be gone.
             NameUse::Free if number == 0 => {}
             NameUse::Free => break,

@@ -110,11 +110,25 @@ pub(crate) fn lock_old_version(target: &Path, wait: bool) -> Result<Option<File>
     }
 }
 
-/// Renames a file within its folder, when nobody writes it.
+/// Renames a file within its folder, when nobody writes either. A file that has the new name is an error.
 pub(crate) fn rename_target(old: &Path, new: &Path) -> Result<()> {
-    let target = resolve_target(old)?;
-    let _lock = WriteLock::acquire(&target, true)?;
-    let _file = lock_old_version(&target, true)?;
+    let mut targets = [resolve_target(old)?, resolve_target(new)?];
+    // All take the locks in the same order.
+    targets.sort();
+    let [first, second] = &targets;
+    let _locks = [
+        WriteLock::acquire(first, true)?,
+        WriteLock::acquire(second, true)?,
+    ];
+    let _file = lock_old_version(&resolve_target(old)?, true)?;
+    // Written while this waited, perhaps.
+    if fs::symlink_metadata(new).is_ok() {
+        return Err(Error::BadTarget {
+            path: new.to_owned(),
+            what: "already exists; a renamed session needs this name: move or delete it"
+                .to_string(),
+        });
+    }
     fs::rename(old, new).map_err(Error::io(old))
 }
 
@@ -280,4 +294,24 @@ fn is_at_path(file: &File, path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_at_path(_file: &File, path: &Path) -> bool {
     path.exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_renamed_over_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let [old, new] = ["old", "new"].map(|name| folder.path().join(name));
+        fs::write(&old, "old").unwrap();
+        fs::write(&new, "new").unwrap();
+        let error = rename_target(&old, &new).unwrap_err().to_string();
+        assert!(error.contains("needs this name"), "{error}");
+        assert_eq!(fs::read(&new).unwrap(), b"new");
+        fs::remove_file(&new).unwrap();
+        rename_target(&old, &new).unwrap();
+        assert_eq!(fs::read(&new).unwrap(), b"old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 }
