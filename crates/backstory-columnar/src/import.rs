@@ -80,15 +80,20 @@ impl Unpacker<'_> {
                 return Ok(());
             }
             true => RowChoice::All,
-            false if session.has_rows_of_others()? => RowChoice::Appended,
-            false if !is_written => return Ok(()),
-            // The package's API adds calls without messages.
-            false if !AddedCalls::find(session)?.is_empty() => RowChoice::Appended,
-            false => return Ok(()),
+            false => RowChoice::Appended,
         };
+        let has_others = rows == RowChoice::All || session.has_rows_of_others()?;
         if !is_written {
+            if !has_others {
+                return Ok(());
+            }
             let reason = "it has rows without a log".to_string();
             self.unpacked.failed.push((id.to_string(), reason));
+            return Ok(());
+        }
+        // The package's API adds calls without messages.
+        let calls = AddedCalls::find(session)?;
+        if !has_others && calls.is_empty() {
             return Ok(());
         }
         let path = match rows {
@@ -96,7 +101,7 @@ impl Unpacker<'_> {
             RowChoice::Appended => format!("/{id}-appended.jsonl"),
         };
         self.add_log(WrittenRecord::AGENT, &path, |out| {
-            write_rows(session, &attributes, rows, out)
+            write_rows(session, &attributes, rows, calls, out)
         })
     }
 
@@ -198,12 +203,12 @@ fn write_rows(
     session: &Session<'_>,
     attributes: &SessionAttributes,
     choice: RowChoice,
+    mut calls: AddedCalls,
     out: &mut dyn Write,
 ) -> Result<()> {
     let rows = session.message_count()?;
     let appended = session.appended_rows()?;
     let is_repeated = |row| appended.as_ref().is_some_and(|rows| rows.is_repeated(row));
-    let mut calls = AddedCalls::find(session)?;
     let write_error = || Error::io(Path::new(session.id()));
     let mut from = 0;
     let mut response = Response::default();
