@@ -54,7 +54,7 @@ pub(super) fn write_parts(
         .min(plans.len());
     let mut readers = Vec::new();
     for _ in 0..threads {
-        readers.extend(memory.open_reader()?);
+        readers.push(memory.open_reader()?.ok_or(Error::NoStore)?);
     }
     let queue = Queue {
         plans: &plans,

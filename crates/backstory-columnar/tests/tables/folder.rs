@@ -497,6 +497,17 @@ fn a_fork_gives_its_events_back_to_its_parent_in_the_table_of_sessions() {
 }
 
 #[test]
+fn a_store_that_was_removed_is_an_error() {
+    let logs = Logs::generate(0);
+    let memory = Memory::open(&logs.path("none")).unwrap();
+    std::fs::remove_dir_all(logs.path("none")).unwrap();
+    let file = logs.path("events.parquet");
+    let table = Table::Events;
+    let written = export_table(&memory, &[], table, &file, &all_options(), &mut |_| {});
+    assert!(matches!(written, Err(Error::NoStore)), "{written:?}");
+}
+
+#[test]
 fn parts_of_a_folder_are_private() {
     let logs = Logs::generate(0);
     logs.add_session("one", "2026-03-04", 2);
