@@ -136,7 +136,7 @@ pub(super) fn open_checked(path: &Path, table: Table) -> Result<SerializedFileRe
     SerializedFileReader::new(file).map_err(|error| damaged_table(path, table, error.to_string()))
 }
 
-fn damaged_table(path: &Path, table: Table, what: String) -> Error {
+pub(super) fn damaged_table(path: &Path, table: Table, what: String) -> Error {
     Error::Damaged {
         path: path.to_owned(),
         place: format!("the table {}", table.name()),
@@ -219,7 +219,7 @@ fn redact_row(redactor: &Redactor, table: Table, row: &mut [Value]) {
     }
 }
 
-fn session_key(agent: &ByteArray, session: &ByteArray) -> SessionKey {
+pub(super) fn session_key(agent: &ByteArray, session: &ByteArray) -> SessionKey {
     SessionKey {
         agent: text_of(agent),
         session: text_of(session),

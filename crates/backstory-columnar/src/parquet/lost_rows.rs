@@ -3,16 +3,17 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::FileReader;
 use backstory_memory::{EventRange, Memory, SessionRow};
 
 use super::column_buffer::Value;
 use super::footer::{PartContent, SessionKey};
-use super::kept_rows::{open_checked, read_columns, text_of};
+use super::kept_rows::{damaged_table, open_checked, read_columns, session_key, text_of};
 use super::row_values::SharedEvent;
 use super::schema::Table;
 use super::usage_rows::usage_rows;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::pairing::RecordMarks;
 use crate::redaction::{redacted_id, unkeyed_markers};
 
@@ -175,7 +176,7 @@ fn id_columns(table: Table) -> &'static [&'static str] {
     match table {
         Table::Events => &["agent", "session", "timestamp", "uuid", "live", "damaged"],
         Table::ToolCalls => &["agent", "session", "tool_use_id"],
-        Table::Usage => &["agent", "session", "seq", "timestamp"],
+        Table::Usage => &["agent", "session", "timestamp"],
         Table::Sessions => &["agent", "session", "started_at", "ended_at", "events"],
     }
 }
@@ -186,14 +187,14 @@ fn read_ids(
     old: &PartContent,
     sessions: &HashSet<&SessionKey>,
 ) -> Result<HashMap<SessionKey, RecordIds>> {
+    let unreadable = |error: ParquetError| damaged_table(path, old.table, error.to_string());
     let reader = open_checked(path, old.table)?;
     let names = id_columns(old.table);
     let is_read = |name: &str| names.contains(&name);
     let mut found: HashMap<SessionKey, RecordIds> = HashMap::new();
     for number in 0..reader.num_row_groups() {
-        let group = reader.get_row_group(number).map_err(Error::parquet(path))?;
-        let columns = read_columns(&*group, old.table, &is_read);
-        let mut columns = columns.map_err(Error::parquet(path))?;
+        let group = reader.get_row_group(number).map_err(unreadable)?;
+        let mut columns = read_columns(&*group, old.table, &is_read).map_err(unreadable)?;
         let known = old.table.columns().iter().map(|column| column.name);
         let names: Vec<&str> = known.filter(|name| is_read(name)).collect();
         loop {
@@ -202,10 +203,7 @@ fn read_ids(
             let [(_, Value::Text(agent)), (_, Value::Text(session)), ..] = &row[..] else {
                 break;
             };
-            let key = SessionKey {
-                agent: text_of(agent),
-                session: text_of(session),
-            };
+            let key = session_key(agent, session);
             let key = old.current_key(&key);
             if sessions.contains(key) {
                 let ids = found.entry(key.clone()).or_default();
