@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::added_calls::AddedCalls;
 use crate::error::{Error, Result};
 use crate::rows::{Message, SessionAttributes};
-use crate::session_file::{Session, SessionFile, max_log_bytes};
+use crate::session_file::{AnswerStep, AnswerTracker, Session, SessionFile, max_log_bytes};
 
 /// Number of rows that are read at once.
 const ROWS_AT_ONCE: u64 = 1000;
@@ -210,8 +210,16 @@ fn write_rows(
     let appended = session.appended_rows()?;
     let is_repeated = |row| appended.as_ref().is_some_and(|rows| rows.is_repeated(row));
     let write_error = || Error::io(Path::new(session.id()));
+    let mut write_calls = |before: f64, out: &mut dyn Write| -> Result<()> {
+        while let Some(lines) = calls.take_lines(before, session.id(), attributes) {
+            for line in lines {
+                writeln!(out, "{line}").map_err(write_error())?;
+            }
+        }
+        Ok(())
+    };
     let mut from = 0;
-    let mut response = Response::default();
+    let mut responses = Responses::default();
     while from < rows {
         let to = rows.min(from + ROWS_AT_ONCE);
         for (row, message) in (from..).zip(session.messages(from..to)?) {
@@ -219,49 +227,33 @@ fn write_rows(
             if is_logged || is_repeated(row) {
                 continue;
             }
-            while let Some(lines) = calls.take_lines(message.timestamp, session.id(), attributes) {
-                for line in lines {
-                    writeln!(out, "{line}").map_err(write_error())?;
-                }
-            }
-            response.add_row(&message);
-            let line = log_line(session.id(), attributes, &message, &response.id);
+            write_calls(message.timestamp, out)?;
+            let response = responses.response_of(&message);
+            let line = log_line(session.id(), attributes, &message, response);
             writeln!(out, "{line}").map_err(write_error())?;
         }
         from = to;
     }
-    while let Some(lines) = calls.take_lines(f64::INFINITY, session.id(), attributes) {
-        for line in lines {
-            writeln!(out, "{line}").map_err(write_error())?;
-        }
-    }
-    Ok(())
+    write_calls(f64::INFINITY, out)
 }
 
-/// Response of the model that a row belongs to. Agents log a response as several records, each with its whole usage, which counts once.
+/// Ids of the responses that rows belong to. Agents log a response as several records, each with its whole usage, which counts once.
 #[derive(Default)]
-struct Response {
+struct Responses {
+    answers: AnswerTracker,
+    /// Id of the current answer.
     id: String,
-    input: Option<(i64, i64, i64)>,
 }
 
-impl Response {
-    /// Advances to a row: rows of the model that took the same input are one response, also with results of tools between them.
-    fn add_row(&mut self, message: &Message) {
-        if message.kind == "user" && message.json.contains("\"tool_result\"") {
-            return;
+impl Responses {
+    /// Returns the id of the response of the next row.
+    fn response_of<'a>(&'a mut self, message: &'a Message) -> &'a str {
+        match self.answers.advance_to(message) {
+            AnswerStep::New => self.id.clone_from(&message.uuid),
+            AnswerStep::Continued => {}
+            AnswerStep::Other => return &message.uuid,
         }
-        let usage = message.usage;
-        let input = (
-            usage.input_tokens,
-            usage.cache_creation_input_tokens,
-            usage.cache_read_input_tokens,
-        );
-        let input = (message.kind == "assistant").then_some(input);
-        if input.is_none() || input != self.input {
-            self.id.clone_from(&message.uuid);
-        }
-        self.input = input;
+        &self.id
     }
 }
 
