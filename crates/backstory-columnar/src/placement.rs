@@ -8,7 +8,7 @@ use backstory_memory::{Memory, Redactor, SessionRow, is_hidden};
 use crate::error::{Error, Result};
 use crate::pairing::{RecordMarks, message_marks, pair_sessions};
 use crate::redaction::{RedactedIdentity, has_marker, redact_id};
-use crate::rows::{AttributeValue, link_name};
+use crate::rows::link_name;
 use crate::session_columns::{STATE_ATTRIBUTE, read_rows, started_seconds};
 use crate::session_file::SessionFile;
 
@@ -54,11 +54,7 @@ pub(crate) fn read_stored(path: &Path) -> Result<Vec<StoredSession>> {
     for session in file.all_sessions()? {
         let attributes = session.attributes()?;
         let identity = RedactedIdentity::of_group(session.id(), &attributes);
-        let mut other = attributes.other.into_iter();
-        let state = other.find_map(|(name, value)| match value {
-            AttributeValue::Text(state) if name == STATE_ATTRIBUTE => Some(state),
-            _ => None,
-        });
+        let state = attributes.other_text(STATE_ATTRIBUTE).map(str::to_string);
         stored.push(StoredSession {
             path: path.to_owned(),
             name: session.id().to_string(),

@@ -63,6 +63,17 @@ pub struct SessionAttributes {
     pub other: Vec<(String, AttributeValue)>,
 }
 
+impl SessionAttributes {
+    /// Returns the text of an attribute of another writer, if it is one.
+    pub(crate) fn other_text(&self, name: &str) -> Option<&str> {
+        let mut others = self.other.iter();
+        others.find_map(|(other, value)| match value {
+            AttributeValue::Text(text) if other == name => Some(text.as_str()),
+            _ => None,
+        })
+    }
+}
+
 /// Value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AttributeValue {

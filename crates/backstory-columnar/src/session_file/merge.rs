@@ -88,16 +88,10 @@ struct OldText {
 
 impl OldText {
     fn of_session(attributes: &SessionAttributes) -> Self {
-        let state = attributes
-            .other
-            .iter()
-            .find_map(|(name, value)| match value {
-                AttributeValue::Text(state) if name == STATE_ATTRIBUTE => Some(state),
-                _ => None,
-            });
+        let state = attributes.other_text(STATE_ATTRIBUTE);
         let missing = attributes.missing.as_deref().unwrap_or_default();
         OldText {
-            events: state.and_then(|state| events_of_state(state)),
+            events: state.and_then(events_of_state),
             is_evicted: is_text_evicted(missing),
         }
     }
