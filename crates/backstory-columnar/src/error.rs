@@ -64,12 +64,6 @@ pub enum Error {
         /// Name that was asked for.
         id: String,
     },
-    /// Another process writes the file, and waiting was not wanted.
-    #[error("{}: another process is writing this file; try again when it has finished", path.display())]
-    Locked {
-        /// The file.
-        path: PathBuf,
-    },
     /// The path names something that cannot be read or replaced.
     #[error("{}: {what}", path.display())]
     BadTarget {

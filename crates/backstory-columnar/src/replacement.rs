@@ -73,12 +73,12 @@ pub(crate) struct WriteLock {
 }
 
 impl WriteLock {
-    /// Locks a folder, or a file that [`resolve_target`] gave. Without `wait`, one that another process holds is an error.
-    pub(crate) fn acquire(target: &Path, wait: bool) -> Result<Self> {
+    /// Locks a folder, or a file that [`resolve_target`] gave, when no other process holds the lock.
+    pub(crate) fn acquire(target: &Path) -> Result<Self> {
         let path = lock_path(target);
         loop {
             let file = open_lock(&path)?;
-            lock_file(&file, target, wait)?;
+            file.lock().map_err(Error::io(target))?;
             // The holder before removes it.
             if is_at_path(&file, &path) {
                 return Ok(WriteLock { path, _file: file });
@@ -95,7 +95,7 @@ impl Drop for WriteLock {
 }
 
 /// Locks the file that is to be replaced, as h5py does with files that it writes; `None` when there is none.
-pub(crate) fn lock_old_version(target: &Path, wait: bool) -> Result<Option<File>> {
+pub(crate) fn lock_old_version(target: &Path) -> Result<Option<File>> {
     loop {
         let file = match open_regular_file(target) {
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
@@ -103,7 +103,7 @@ pub(crate) fn lock_old_version(target: &Path, wait: bool) -> Result<Option<File>
             }
             opened => opened?,
         };
-        lock_file(&file, target, wait)?;
+        file.lock().map_err(Error::io(target))?;
         if is_at_path(&file, target) {
             return Ok(Some(file));
         }
@@ -116,11 +116,8 @@ pub(crate) fn rename_target(old: &Path, new: &Path) -> Result<()> {
     // All take the locks in the same order.
     targets.sort();
     let [first, second] = &targets;
-    let _locks = [
-        WriteLock::acquire(first, true)?,
-        WriteLock::acquire(second, true)?,
-    ];
-    let _file = lock_old_version(&resolve_target(old)?, true)?;
+    let _locks = [WriteLock::acquire(first)?, WriteLock::acquire(second)?];
+    let _file = lock_old_version(&resolve_target(old)?)?;
     // Written while this waited, perhaps.
     if fs::symlink_metadata(new).is_ok() {
         return Err(Error::BadTarget {
@@ -268,19 +265,6 @@ fn is_own_file(found: &fs::Metadata) -> bool {
 #[cfg(not(unix))]
 fn is_own_file(found: &fs::Metadata) -> bool {
     found.is_file()
-}
-
-fn lock_file(file: &File, target: &Path, wait: bool) -> Result<()> {
-    if wait {
-        return file.lock().map_err(Error::io(target));
-    }
-    match file.try_lock() {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(Error::Locked {
-            path: target.to_owned(),
-        }),
-        Err(TryLockError::Error(error)) => Err(Error::io(target)(error)),
-    }
 }
 
 #[cfg(unix)]

@@ -60,7 +60,7 @@ pub fn export_table(
     progress: &mut dyn FnMut(TableProgress),
 ) -> Result<TableReport> {
     let file = &resolve_target(file)?;
-    let _lock = WriteLock::acquire(file, true)?;
+    let _lock = WriteLock::acquire(file)?;
     let mut old = existing_part(file, table)?;
     let mut planner = Planner::new(memory, sessions, options, &[table])?;
     planner.rename_redacted(old.iter_mut().map(|content| (file.as_path(), content)))?;
@@ -84,15 +84,12 @@ pub fn export_tables(
     progress: &mut dyn FnMut(TableProgress),
 ) -> Result<TableReport> {
     create_private_folder(folder)?;
-    let _lock = WriteLock::acquire(folder, true)?;
+    let _lock = WriteLock::acquire(folder)?;
     let mut old = Vec::new();
     for table in Table::ALL {
         for (month, path) in month_folders(&folder.join(table.name()))? {
             for part in part_files(&path)? {
-                let content = match existing_part(&part, table) {
-                    Err(Error::Damaged { .. }) if options.allow_loss => None,
-                    content => content?,
-                };
+                let content = existing_part(&part, table)?;
                 old.extend(content.map(|content| (month.clone(), part, content)));
             }
         }

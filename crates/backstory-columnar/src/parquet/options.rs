@@ -11,10 +11,6 @@ pub struct TableOptions {
     pub with_unlisted_usage: bool,
     /// The redactor, if secrets are redacted. Rows that a file has from before are redacted, too.
     pub redactor: Option<Redactor>,
-    /// Write files although none of their sessions changed.
-    pub rewrite: bool,
-    /// Leave out sessions of an old file that are not among the ones to export, instead of keeping their rows.
-    pub allow_loss: bool,
     /// Leave sessions as an old file has them if it has records of them that the memory lacks: logs may have been shortened, deleted or not
     /// been read this time. A store has what it once read.
     pub keep_lost: bool,
@@ -27,8 +23,6 @@ impl TableOptions {
             now,
             with_unlisted_usage: false,
             redactor: None,
-            rewrite: false,
-            allow_loss: false,
             keep_lost: false,
         }
     }

@@ -246,17 +246,7 @@ impl<'a> Planner<'a> {
                 let Some(old) = old_content(target) else {
                     return true;
                 };
-                let old_state: HashMap<_, _> = old
-                    .sessions
-                    .iter()
-                    .map(|(key, state)| (key, state))
-                    .collect();
-                let is_same = |(key, state): &(SessionKey, String)| {
-                    old_state
-                        .get(key)
-                        .is_some_and(|old| is_same_state(old, state))
-                };
-                !self.has_current_form(old) || !selected.iter().all(is_same)
+                !self.has_current_form(old) || !has_states(old, &selected)
             };
             let mut targets: Vec<PartTarget> =
                 tables.iter().filter(needs_writing).cloned().collect();
@@ -334,22 +324,13 @@ impl<'a> Planner<'a> {
 
     fn is_current(&self, old: Option<&PartContent>, content: &[(SessionKey, String)]) -> bool {
         let Some(old) = old else { return false };
-        let old_states: HashMap<_, _> = (old.sessions.iter())
-            .map(|(key, state)| (key, state))
-            .collect();
-        let is_same = |(key, state): &(SessionKey, String)| {
-            (old_states.get(key)).is_some_and(|old| is_same_state(old, state))
-        };
-        self.has_current_form(old)
-            && old_states.len() == content.len()
-            && content.iter().all(is_same)
+        let known: HashSet<&SessionKey> = old.sessions.iter().map(|(key, _)| key).collect();
+        self.has_current_form(old) && known.len() == content.len() && has_states(old, content)
     }
 
     /// Returns whether a file may stay as long as its sessions are the same.
     fn has_current_form(&self, old: &PartContent) -> bool {
-        !self.options.rewrite
-            && old.is_current_layout
-            && old.is_redacted == self.options.redactor.is_some()
+        old.is_current_layout && old.is_redacted == self.options.redactor.is_some()
     }
 
     fn unlisted_sessions(&mut self) -> Result<Vec<(SessionKey, String)>> {
@@ -382,12 +363,10 @@ impl<'a> Planner<'a> {
         is_kept: impl Fn(&SessionKey) -> bool,
     ) -> Result<()> {
         target.use_old_part(old, self.options);
-        if !self.options.allow_loss {
-            let kept = old.sessions.iter().filter(|(key, _)| is_kept(key));
-            target.kept = kept.cloned().collect();
-            let starts = old.starts.iter().filter(|(key, _)| is_kept(key));
-            target.kept_starts = starts.map(|(key, at)| (key.clone(), *at)).collect();
-        }
+        let kept = old.sessions.iter().filter(|(key, _)| is_kept(key));
+        target.kept = kept.cloned().collect();
+        let starts = old.starts.iter().filter(|(key, _)| is_kept(key));
+        target.kept_starts = starts.map(|(key, at)| (key.clone(), *at)).collect();
         check_layout(&target.path, old, &target.kept)
     }
 
@@ -400,7 +379,7 @@ impl<'a> Planner<'a> {
     ) -> Result<()> {
         target.use_old_part(old, self.options);
         let has_text = matches!(target.table, Table::Events | Table::ToolCalls);
-        if self.options.allow_loss || !has_text {
+        if !has_text {
             return Ok(());
         }
         target.has_old_rows = old.is_current_layout;
@@ -552,6 +531,16 @@ impl<'a> Planner<'a> {
         }
         Ok(())
     }
+}
+
+/// Returns whether a file has all these sessions as they are now.
+fn has_states(old: &PartContent, content: &[(SessionKey, String)]) -> bool {
+    let states = old.sessions.iter().map(|(key, state)| (key, state));
+    let states: HashMap<&SessionKey, &String> = states.collect();
+    content.iter().all(|(key, now)| {
+        let old = states.get(key);
+        old.is_some_and(|old| is_same_state(old, now))
+    })
 }
 
 /// Returns the last event of a session whose text the memory has no longer; `None` when it has all.

@@ -28,24 +28,12 @@ use crate::rows::{
 };
 
 /// Options of writing a file.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct WriteOptions {
-    /// Threads that compress.
+    /// Threads that compress; 0 is one.
     pub threads: usize,
     /// Redacts the rows of a session that the old file has unredacted, where the new ones are redacted.
     pub redactor: Option<Redactor>,
-    /// Wait for another process that writes the file, or has it open in h5py; else that is an error.
-    pub wait: bool,
-}
-
-impl Default for WriteOptions {
-    fn default() -> Self {
-        Self {
-            threads: 1,
-            redactor: None,
-            wait: true,
-        }
-    }
 }
 
 /// Result of writing a file.
@@ -80,8 +68,8 @@ where
     I: IntoIterator<Item = Result<SessionColumns>>,
 {
     let target = resolve_target(path)?;
-    let _lock = WriteLock::acquire(&target, options.wait)?;
-    let locked = lock_old_version(&target, options.wait)?;
+    let _lock = WriteLock::acquire(&target)?;
+    let locked = lock_old_version(&target)?;
     let old = match &locked {
         Some(file) => {
             let file = file.try_clone().map_err(Error::io(&target))?;

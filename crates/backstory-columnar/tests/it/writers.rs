@@ -36,25 +36,19 @@ fn writers_of_one_file_wait_for_each_other() {
 }
 
 #[test]
-fn a_locked_file_is_refused_when_waiting_is_not_wanted() {
+fn a_writer_waits_until_a_file_is_not_locked() {
     let place = Place::new();
     place.write(vec![session("a", 1)]);
     let holder = fs::File::open(place.file()).unwrap();
     holder.lock().unwrap();
-    let write = || {
-        write_sessions(
-            &place.file(),
-            "test",
-            [Ok(session("b", 1))],
-            &WriteOptions {
-                wait: false,
-                ..WriteOptions::default()
-            },
-        )
-    };
-    assert!(matches!(write(), Err(Error::Locked { .. })));
-    drop(holder);
-    write().unwrap();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| place.write(vec![session("b", 1)]));
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        assert!(!writer.is_finished());
+        assert_eq!(place.open().session_ids().unwrap(), ["a"]);
+        drop(holder);
+    });
+    assert_eq!(place.open().session_ids().unwrap(), ["a", "b"]);
 }
 
 #[test]

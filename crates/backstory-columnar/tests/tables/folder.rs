@@ -256,21 +256,6 @@ fn sessions_of_a_part_that_are_not_exported_again_stay() {
         of_session(&table_texts(&fresh), "two")
     );
     assert_eq!(table_rows(&folder, Table::Sessions).len(), 2);
-    let options = TableOptions {
-        allow_loss: true,
-        rewrite: true,
-        ..options
-    };
-    export_tables(
-        &memory,
-        &all_sessions(&memory),
-        &folder,
-        &options,
-        &mut |_| {},
-    )
-    .unwrap();
-    assert_eq!(table_rows(&folder, Table::Sessions).len(), 1);
-    assert_eq!(table_rows(&folder, Table::Events).len(), 4);
 }
 
 #[test]
