@@ -4,6 +4,8 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use backstory_memory::WrittenRecord;
+
 use super::columns::Columns;
 use super::read::{Session, read_messages};
 use super::schema::MESSAGES;
@@ -34,7 +36,7 @@ pub(crate) enum AnswerStep {
 impl AnswerTracker {
     /// Advances to the next row.
     pub(crate) fn advance_to(&mut self, row: &Message) -> AnswerStep {
-        if row.kind == "user" && row.json.contains("\"tool_result\"") {
+        if row.kind == "user" && WrittenRecord::has_tool_result(&row.json) {
             return AnswerStep::Other;
         }
         if row.kind != "assistant" {
