@@ -5,6 +5,8 @@ use backstory_memory::{Redactor, TimeMs};
 /// Options of writing tables.
 #[derive(Debug, Clone, Copy)]
 pub struct TableOptions {
+    /// Threads that write files, each of which takes memory for row groups. A few are the most that are used.
+    pub threads: usize,
     /// Time at which a session counts as running or not.
     pub now: TimeMs,
     /// Export tokens of sessions without an event of their own, too: `backstory usage` counts them. For exports of all sessions.
@@ -17,9 +19,10 @@ pub struct TableOptions {
 }
 
 impl TableOptions {
-    /// Writes what changed, and loses nothing.
+    /// Writes what changed on one thread, and loses nothing.
     pub fn new(now: TimeMs) -> Self {
         TableOptions {
+            threads: 1,
             now,
             with_unlisted_usage: false,
             redactor: None,

@@ -136,6 +136,7 @@ impl Target {
             bar.set_position(progress.sessions_written);
         };
         let tables = TableOptions {
+            threads: options.threads,
             with_unlisted_usage: selection != Selection::Some,
             keep_lost: selection == Selection::Logs,
             redactor: options.redactor,
