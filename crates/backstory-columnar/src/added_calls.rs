@@ -82,7 +82,7 @@ impl AddedCalls {
     }
 
     /// Takes the lines of a log of the next call, if it is from before a time.
-    pub(crate) fn take_lines(
+    pub(crate) fn next_log_lines(
         &mut self,
         before: f64,
         session: &str,
@@ -97,7 +97,7 @@ impl AddedCalls {
     }
 }
 
-/// Calls and results that messages have.
+/// Calls and results in messages.
 #[derive(Default)]
 struct KnownCalls {
     calls: HashSet<String>,

@@ -125,7 +125,7 @@ impl Error {
     }
 
     /// Turns the error of a file without bytes into that of one that is not replaced.
-    pub(crate) fn of_output(self) -> Error {
+    pub(crate) fn into_target_error(self) -> Error {
         match self {
             Error::Empty { path } => Error::EmptyTarget { path },
             error => error,

@@ -194,7 +194,7 @@ impl<W: Write> Write for LimitedWriter<'_, W> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RowChoice {
     All,
-    /// Those that others added to a file of ours: no log has them.
+    /// Rows appended by other programs.
     Appended,
 }
 
@@ -211,7 +211,7 @@ fn write_rows(
     let is_repeated = |row| appended.as_ref().is_some_and(|rows| rows.is_repeated(row));
     let write_error = || Error::io(Path::new(session.id()));
     let mut write_calls = |before: f64, out: &mut dyn Write| -> Result<()> {
-        while let Some(lines) = calls.take_lines(before, session.id(), attributes) {
+        while let Some(lines) = calls.next_log_lines(before, session.id(), attributes) {
             for line in lines {
                 writeln!(out, "{line}").map_err(write_error())?;
             }

@@ -48,7 +48,7 @@ pub(crate) fn read_stored(path: &Path) -> Result<Vec<StoredSession>> {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
             return Ok(Vec::new());
         }
-        Err(error) => return Err(error.of_output()),
+        Err(error) => return Err(error.into_target_error()),
     };
     let mut stored = Vec::new();
     for session in file.all_sessions()? {
@@ -67,7 +67,7 @@ pub(crate) fn read_stored(path: &Path) -> Result<Vec<StoredSession>> {
     Ok(stored)
 }
 
-/// What is there under a name.
+/// Use of a name in the target.
 enum NameUse {
     Free,
     Session(StoredSession),
@@ -111,8 +111,8 @@ impl<'a> SessionTarget<'a> {
         }
     }
 
-    /// Returns all sessions that were redacted otherwise than these, perhaps.
-    fn redacted_sessions(&self, wanted: &HashSet<&RedactedIdentity>) -> Result<Vec<StoredSession>> {
+    /// Returns sessions whose redacted identity is wanted.
+    fn find_by_identity(&self, wanted: &HashSet<&RedactedIdentity>) -> Result<Vec<StoredSession>> {
         let is_wanted = |session: &StoredSession| {
             let identity = session.identity.as_ref();
             identity.is_some_and(|identity| wanted.contains(identity))
@@ -214,7 +214,7 @@ fn taken_name(name: &str) -> String {
 }
 
 /// Names that a session may have, in the order in which they are tried.
-fn names_of(row: &SessionRow) -> impl Iterator<Item = String> {
+fn candidate_names(row: &SessionRow) -> impl Iterator<Item = String> {
     let plain = link_name(&row.session);
     let agent = row.agent.clone();
     let numbered = format!("{plain}-{agent}");
@@ -228,7 +228,7 @@ fn find_own_name(
     owned: &HashSet<String>,
 ) -> Result<Option<(String, StoredSession)>> {
     let identity = RedactedIdentity::new(&row.agent, &row.session, started_seconds(row));
-    for (number, name) in names_of(row).enumerate() {
+    for (number, name) in candidate_names(row).enumerate() {
         match target.find_name(&name)? {
             NameUse::Session(session) if session.may_be(row) && !owned.contains(&name) => {
                 return Ok(Some((name, session)));
@@ -251,7 +251,7 @@ fn find_free_name(
     target: &SessionTarget<'_>,
     taken: &HashSet<String>,
 ) -> Result<String> {
-    for name in names_of(row) {
+    for name in candidate_names(row) {
         if !taken.contains(&taken_name(&name)) && matches!(target.find_name(&name)?, NameUse::Free)
         {
             return Ok(name);
@@ -280,7 +280,7 @@ fn find_redacted_otherwise(
     if wanted.is_empty() {
         return Ok(found);
     }
-    let mut candidates = target.redacted_sessions(&wanted.keys().collect())?;
+    let mut candidates = target.find_by_identity(&wanted.keys().collect())?;
     let own = placement
         .placed
         .iter()

@@ -228,7 +228,7 @@ fn lock_path(target: &Path) -> PathBuf {
 fn in_the_way(path: &Path) -> Error {
     Error::BadTarget {
         path: path.to_owned(),
-        what: "is in the way: it is not a regular file of this user; remove it".to_string(),
+        what: "is not a regular file owned by you; remove it".to_string(),
     }
 }
 

@@ -18,7 +18,7 @@ pub struct SessionColumns {
     pub artifacts: Vec<Artifact>,
     /// Log files that the rows were made from, byte for byte.
     pub logs: Vec<LogFile>,
-    /// What these columns lack of the session; an old file may have it, and then `missing` does not name it. Not stored.
+    /// Parts missing from these columns; not stored.
     pub lost: LostParts,
     /// Name of the group that has the old version of the session, if it has another name. Not stored.
     pub replaced: Option<String>,

@@ -64,7 +64,7 @@ pub fn export_table(
     let mut old = existing_part(file, table)?;
     let mut planner = Planner::new(memory, sessions, options, &[table])?;
     planner.rename_redacted(old.iter_mut().map(|content| (file.as_path(), content)))?;
-    planner.leave_lost(old.iter().map(|content| (file.as_path(), content)))?;
+    planner.exclude_incomplete_sessions(old.iter().map(|content| (file.as_path(), content)))?;
     let mut report = TableReport::of_plan(&planner);
     match planner.plan_file(table, file, old.as_ref())? {
         Some(plan) => write_parts(memory, vec![plan], options, progress, &mut report)?,
@@ -100,7 +100,8 @@ pub fn export_tables(
     let records = old
         .iter()
         .filter(|(_, _, content)| content.table == Table::Events);
-    planner.leave_lost(records.map(|(_, path, content)| (path.as_path(), content)))?;
+    planner
+        .exclude_incomplete_sessions(records.map(|(_, path, content)| (path.as_path(), content)))?;
     let mut report = TableReport::of_plan(&planner);
     // A session that has events now leaves the part of those without before it comes into another one.
     let unlisted = planner.plan_unlisted(folder, &old)?;
@@ -122,7 +123,7 @@ fn existing_part(path: &Path, table: Table) -> Result<Option<PartContent>> {
         Err(error) => return Err(Error::io(path)(error)),
         Ok(_) => {}
     }
-    let (metadata, _) = read_footer(path).map_err(Error::of_output)?;
+    let (metadata, _) = read_footer(path).map_err(Error::into_target_error)?;
     let refuse = |what: String| {
         Err(Error::BadTarget {
             path: path.to_owned(),

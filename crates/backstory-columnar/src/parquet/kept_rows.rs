@@ -41,7 +41,7 @@ impl CopiedRows {
     fn add_row(&mut self, table: Table, key: &SessionKey, row: Vec<Value>) -> Option<Vec<Value>> {
         match (table, &row[..]) {
             (Table::ToolCalls, _) => {
-                return self.calls.entry(key.clone()).or_default().take_row(row);
+                return self.calls.entry(key.clone()).or_default().collect_row(row);
             }
             (Table::Events, [_, _, Value::Integer(seq), ..]) => {
                 self.events.entry(key.clone()).or_default().insert(*seq);
@@ -105,7 +105,7 @@ impl<'a> KeptSessions<'a> {
         }
     }
 
-    fn rows_of(&self, key: &SessionKey) -> KeptRows<'_> {
+    fn rows_to_copy(&self, key: &SessionKey) -> KeptRows<'_> {
         match self.whole.contains(key) {
             true => KeptRows::All,
             false => self.lost.get(key).map_or(KeptRows::None, KeptRows::Lost),
@@ -173,7 +173,7 @@ pub(super) fn copy_kept_rows(
                 Some(kept) => *kept,
                 None => *known
                     .entry(key.clone())
-                    .or_insert(sessions.rows_of(current)),
+                    .or_insert(sessions.rows_to_copy(current)),
             };
             if let Some(redactor) = &target.redactor
                 && !matches!(kept, KeptRows::None)

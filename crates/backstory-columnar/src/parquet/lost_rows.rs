@@ -66,7 +66,7 @@ impl RecordIds {
             _ => None,
         };
         match table {
-            // Events that only a hook told of are replaced by those of the log.
+            // Events known only from a hook event are replaced by those of the log.
             Table::Events if is_set("live") || is_set("damaged") => {}
             Table::Events => match text("uuid").filter(|id| !id.is_empty()) {
                 Some(id) => self.add_id(&id),
@@ -171,7 +171,7 @@ fn is_within(span: Option<(i64, i64)>, other: Option<(i64, i64)>) -> bool {
     }
 }
 
-/// Columns that tell which record a row was made from.
+/// Columns that identify a row's source record.
 fn id_columns(table: Table) -> &'static [&'static str] {
     match table {
         Table::Events => &["agent", "session", "timestamp", "uuid", "live", "damaged"],
@@ -214,7 +214,7 @@ fn read_ids(
     Ok(found)
 }
 
-/// Returns what sessions of a file are recognised by, in the same order.
+/// Returns the record marks of each session.
 pub(super) fn read_record_marks(
     (path, old): (&Path, &PartContent),
     sessions: &[SessionKey],
@@ -230,7 +230,7 @@ pub(super) fn read_record_marks(
         .collect())
 }
 
-/// Returns what a session is recognised by.
+/// Returns the session's record marks.
 pub(super) fn session_marks(
     memory: &Memory,
     session: &SessionRow,

@@ -15,7 +15,7 @@ pub struct TableOptions {
     pub redactor: Option<Redactor>,
     /// Leave sessions as an old file has them if it has records of them that the memory lacks: logs may have been shortened, deleted or not
     /// been read this time. A store has what it once read.
-    pub keep_lost: bool,
+    pub preserve_missing_rows: bool,
 }
 
 impl TableOptions {
@@ -26,7 +26,7 @@ impl TableOptions {
             now,
             with_unlisted_usage: false,
             redactor: None,
-            keep_lost: false,
+            preserve_missing_rows: false,
         }
     }
 }

@@ -7,7 +7,7 @@ use backstory_memory::{AGENTS, Memory, Redactor, Seq, SessionFilter, SessionRow,
 
 use super::fingerprint::{is_same_state, session_fingerprint};
 use super::footer::{PartContent, SessionKey};
-use super::layout::{NO_MONTH, UNLISTED_PART, part_path, place_of};
+use super::layout::{NO_MONTH, UNLISTED_PART, month_and_part, part_path};
 use super::lost_rows::{LostRecordSearch, read_record_marks, session_marks};
 use super::options::TableOptions;
 use super::schema::Table;
@@ -52,7 +52,7 @@ impl PartTarget {
         }
     }
 
-    fn use_old_part(&mut self, old: &PartContent, options: &TableOptions) {
+    fn set_redaction_from(&mut self, old: &PartContent, options: &TableOptions) {
         self.redactor = options.redactor.filter(|_| !old.is_redacted);
         self.renamed.clone_from(&old.renamed);
     }
@@ -102,9 +102,9 @@ impl PartPlan {
 /// Decides which files are written, before anything is.
 pub(super) struct Planner<'a> {
     memory: &'a Memory,
-    /// Those to write.
+    /// Sessions to write.
     sessions: Vec<SessionRow>,
-    /// Those that are left as they are: an old file has records of them that the memory lacks.
+    /// Sessions left unchanged: the old file has records the memory lacks.
     pub(super) lost: BTreeSet<SessionKey>,
     options: &'a TableOptions,
     totals: UsageTotals,
@@ -232,8 +232,8 @@ impl<'a> Planner<'a> {
         let mut by_place: BTreeMap<(String, String), Vec<SessionRow>> = BTreeMap::new();
         for session in &self.sessions {
             let known = places.get(&SessionKey::of_row(session)).cloned();
-            let place =
-                known.unwrap_or_else(|| free_place(place_of(session.started_at), &unknown_places));
+            let place = known
+                .unwrap_or_else(|| free_place(month_and_part(session.started_at), &unknown_places));
             by_place.entry(place).or_default().push(session.clone());
         }
         let mut plans = Vec::new();
@@ -362,7 +362,7 @@ impl<'a> Planner<'a> {
         old: &PartContent,
         is_kept: impl Fn(&SessionKey) -> bool,
     ) -> Result<()> {
-        target.use_old_part(old, self.options);
+        target.set_redaction_from(old, self.options);
         let kept = old.sessions.iter().filter(|(key, _)| is_kept(key));
         target.kept = kept.cloned().collect();
         let starts = old.starts.iter().filter(|(key, _)| is_kept(key));
@@ -377,7 +377,7 @@ impl<'a> Planner<'a> {
         old: &PartContent,
         sessions: &[SessionRow],
     ) -> Result<()> {
-        target.use_old_part(old, self.options);
+        target.set_redaction_from(old, self.options);
         let has_text = matches!(target.table, Table::Events | Table::ToolCalls);
         if !has_text {
             return Ok(());
@@ -489,11 +489,11 @@ impl<'a> Planner<'a> {
     }
 
     /// Takes those sessions out of the ones to write of which one of these files has records that the memory lacks.
-    pub(super) fn leave_lost<'c>(
+    pub(super) fn exclude_incomplete_sessions<'c>(
         &mut self,
         old: impl IntoIterator<Item = (&'c Path, &'c PartContent)>,
     ) -> Result<()> {
-        if !self.options.keep_lost {
+        if !self.options.preserve_missing_rows {
             return Ok(());
         }
         let old: Vec<_> = old.into_iter().collect();

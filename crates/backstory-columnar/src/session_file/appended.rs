@@ -95,7 +95,7 @@ impl AnswerCounter {
     }
 }
 
-/// Rows that others appended to a session of ours.
+/// Rows appended by other programs to a Backstory session.
 pub(crate) struct AppendedRows {
     start: u64,
     /// Tokens of each row that were not counted before; `None` for a row that the file had already.

@@ -102,7 +102,7 @@ fn is_text_evicted(missing: &str) -> bool {
     parts.any(|part| part == TEXT_EVICTED || part == TEXT_PARTLY_EVICTED)
 }
 
-/// Returns what a merged session lacks of what its new columns lack.
+/// Returns the parts missing after merging.
 fn missing_in_file(merged: &SessionColumns, old: &OldText) -> Option<String> {
     let missing = merged.attributes.missing.as_deref()?;
     let has_text = !old.is_evicted && old.events >= Some(merged.lost.events);

@@ -73,7 +73,7 @@ where
     let old = match &locked {
         Some(file) => {
             let file = file.try_clone().map_err(Error::io(&target))?;
-            let old = SessionFile::from_file(&target, file).map_err(Error::of_output)?;
+            let old = SessionFile::from_file(&target, file).map_err(Error::into_target_error)?;
             old.check_unlisted()?;
             old.check_carry_over(&old.root_group(), "", 0, &mut 0)?;
             Some(old)

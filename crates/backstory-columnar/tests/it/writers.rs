@@ -149,7 +149,7 @@ fn what_is_in_the_way_is_refused_at_once() {
             let error = write_sessions(&place.file(), "test", [Ok(session("b", 1))], &options)
                 .unwrap_err()
                 .to_string();
-            assert!(error.contains("is in the way"), "{error}");
+            assert!(error.contains("not a regular file owned by you"), "{error}");
             assert!(error.contains(name), "{error}");
             let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir(&path));
         }

@@ -412,7 +412,7 @@ fn rows_of_unknown_sessions_are_copied_as_they_are() {
 fn convert_sessions(logs: &Logs, file: &Path) -> (Vec<String>, BTreeMap<String, i64>) {
     let memory = logs.memory();
     let options = TableOptions {
-        keep_lost: true,
+        preserve_missing_rows: true,
         ..all_options()
     };
     let report = export_table(
@@ -578,8 +578,8 @@ fn a_link_is_followed_and_a_pipe_is_refused() {
     for (name, reason) in [
         ("pipe.parquet", "not a regular file"),
         ("dangling.parquet", "symbolic link"),
-        ("a.parquet", "is in the way"),
-        ("b.parquet", "is in the way"),
+        ("a.parquet", "not a regular file owned by you"),
+        ("b.parquet", "not a regular file owned by you"),
     ] {
         let error = write(&logs.path(name)).unwrap_err().to_string();
         assert!(error.contains(reason), "{name}: {error}");

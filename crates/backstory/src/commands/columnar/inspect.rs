@@ -192,7 +192,7 @@ fn inspect_one_table(path: &Path, as_json: bool) -> Result<(), Error> {
         return print_json(&file);
     }
     let mut out = stdout();
-    let name = file.table.map_or("not a table of ours", Table::name);
+    let name = file.table.map_or("not written by Backstory", Table::name);
     let sessions = file.sessions.map(|count| counted(count, "session"));
     writeln!(
         out,

@@ -138,7 +138,7 @@ impl Target {
         let tables = TableOptions {
             threads: options.threads,
             with_unlisted_usage: selection != Selection::Some,
-            keep_lost: selection == Selection::Logs,
+            preserve_missing_rows: selection == Selection::Logs,
             redactor: options.redactor,
             ..TableOptions::new(now())
         };
