@@ -388,36 +388,51 @@ impl<'a> LostRecordSearch<'a> {
             family.span = joined_span(family.span, session_times(row));
             if self.table == Table::Sessions {
                 let now = event_count(row);
-                family.gained_events += match self.old_events.get(key) {
+                let gained = match self.old_events.get(key) {
                     Some(Some(before)) => now.saturating_sub(*before),
                     Some(None) => 0,
                     None => now,
                 };
+                // Written without its parent, a fork had the history that it copied.
+                let copied = self.lineage(row).map(copied_events).sum::<i64>();
+                let gained = match gained < 0 {
+                    true => gained.saturating_add(copied).min(0),
+                    false => gained,
+                };
+                family.gained_events = family.gained_events.saturating_add(gained);
             }
         }
         families
     }
 
-    /// Returns the session that a session is, by any number of steps, a fork of; it may be unknown. A session that is no fork is its own.
-    fn first_of_family(&self, row: &SessionRow) -> SessionKey {
-        let mut first = row;
+    /// Returns a session and those that it is, by any number of steps, a fork of.
+    fn lineage<'r>(&'r self, row: &'r SessionRow) -> impl Iterator<Item = &'r SessionRow> {
+        let parent = |row: &&'r SessionRow| self.listed.get(&fork_parent(row)?);
         // Damaged stores could have a circle.
-        for _ in 0..self.listed.len() {
-            let parent = first.parent.as_ref();
-            let is_fork = first.parent_kind.as_deref() == Some("fork");
-            let Some(parent) = parent.filter(|_| is_fork) else {
-                break;
-            };
-            let parent = SessionKey {
-                agent: first.agent.clone(),
-                session: parent.clone(),
-            };
-            match self.listed.get(&parent) {
-                Some(row) => first = row,
-                None => return parent,
-            }
-        }
-        SessionKey::of_row(first)
+        std::iter::successors(Some(row), parent).take(self.listed.len())
+    }
+
+    /// Returns the first session of a lineage, which may be unknown.
+    fn first_of_family(&self, row: &SessionRow) -> SessionKey {
+        let first = self.lineage(row).last().unwrap_or(row);
+        fork_parent(first).unwrap_or_else(|| SessionKey::of_row(first))
+    }
+}
+
+/// Returns the session that a session is a fork of.
+fn fork_parent(row: &SessionRow) -> Option<SessionKey> {
+    let is_fork = row.parent_kind.as_deref() == Some("fork");
+    is_fork.then_some(SessionKey {
+        agent: row.agent.clone(),
+        session: row.parent.clone()?,
+    })
+}
+
+/// Returns the number of events that a fork has of its parent.
+fn copied_events(row: &SessionRow) -> i64 {
+    match fork_parent(row) {
+        Some(_) => row.parent_seq.map_or(0, |seq| i64::from(seq.get())),
+        None => 0,
     }
 }
 

@@ -479,6 +479,21 @@ fn a_fork_gives_its_events_back_to_its_parent_in_the_table_of_sessions() {
     assert_eq!(lost, [""; 0]);
     assert_eq!(events.values().sum::<i64>(), 6, "{events:?}");
     assert_eq!(events.len(), 2);
+
+    // Both had the history when they were written one by one.
+    let [one, two] = ["one.jsonl", "two.jsonl"].map(|name| folder.join(name));
+    let aside = logs.path("aside.jsonl");
+    std::fs::remove_file(&file).unwrap();
+    std::fs::rename(&one, &aside).unwrap();
+    convert_sessions(&logs, &file);
+    std::fs::rename(&aside, &one).unwrap();
+    std::fs::rename(&two, &aside).unwrap();
+    let (_, events) = convert_sessions(&logs, &file);
+    assert_eq!((events["one"], events["two"]), (4, 6));
+    std::fs::rename(&aside, &two).unwrap();
+    let (lost, events) = convert_sessions(&logs, &file);
+    assert_eq!(lost, [""; 0]);
+    assert_eq!((events["one"], events["two"]), (4, 2));
 }
 
 #[test]
