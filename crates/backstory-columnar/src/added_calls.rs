@@ -6,7 +6,7 @@ use backstory_memory::WrittenRecord;
 use serde_json::{Value, json};
 
 use crate::error::Result;
-use crate::rows::{Message, SessionAttributes, ToolCall};
+use crate::rows::{SessionAttributes, ToolCall};
 use crate::session_file::Session;
 
 /// Number of rows that are read at once.
@@ -26,33 +26,41 @@ struct AddedCall {
 }
 
 impl AddedCalls {
-    /// Finds the calls of a session that no message and no log has.
+    /// Finds the calls of a session that no message and no log has. What messages have is read only if there may be such calls.
     pub(crate) fn find(session: &Session<'_>) -> Result<Self> {
         let mut found = AddedCalls::default();
-        let count = session.tool_call_count()?;
-        if count == 0 {
+        if session.tool_call_count()? == 0 {
+            return Ok(found);
+        }
+        let own = session.own_message_ids()?;
+        let mut others = Vec::new();
+        for (number, [call, result]) in (0_u64..).zip(session.call_message_ids()?) {
+            if !own.contains(&call)
+                && !own.contains(&result)
+                && !session.is_logged(&call)?
+                && !session.is_logged(&result)?
+            {
+                others.push(number);
+            }
+        }
+        if others.is_empty() {
             return Ok(found);
         }
         let mut known = KnownCalls::default();
-        for start in (0..session.message_count()?).step_by(ROWS_AT_ONCE as usize) {
-            for message in session.messages(start..start + ROWS_AT_ONCE)? {
-                known.add_message(&message);
-            }
-        }
+        session.visit_message_json(|json| known.add_content(json))?;
         let mut seen = HashSet::new();
-        for start in (0..count).step_by(ROWS_AT_ONCE as usize) {
-            let calls = session.tool_calls(start..start + ROWS_AT_ONCE)?;
-            for (number, row) in (start..).zip(calls) {
-                let is_own = |id: &String| known.own_messages.contains(id);
-                if is_own(&row.message_uuid)
-                    || is_own(&row.result_uuid)
-                    || session.is_logged(&row.message_uuid)?
-                    || session.is_logged(&row.result_uuid)?
-                {
+        for numbers in others.chunk_by(|a, b| a / ROWS_AT_ONCE == b / ROWS_AT_ONCE) {
+            let (Some(first), Some(last)) = (numbers.first(), numbers.last()) else {
+                continue;
+            };
+            let calls = session.tool_calls(*first..last + 1)?;
+            for (number, row) in (*first..).zip(calls) {
+                if numbers.binary_search(&number).is_err() {
                     continue;
                 }
                 let id = match row.tool_use_id.is_empty() {
-                    true => format!("call-{number}"),
+                    // Unlike those of other sessions: records of the same id are one.
+                    true => format!("{}-call-{number}", session.id()),
                     false => row.tool_use_id.clone(),
                 };
                 let call = AddedCall {
@@ -74,7 +82,7 @@ impl AddedCalls {
     }
 
     /// Takes the lines of a log of the next call, if it is from before a time.
-    pub(crate) fn take_lines(
+    pub(crate) fn next_log_lines(
         &mut self,
         before: f64,
         session: &str,
@@ -89,23 +97,19 @@ impl AddedCalls {
     }
 }
 
-/// Messages of ours, and calls and results that messages have.
+/// Calls and results in messages.
 #[derive(Default)]
 struct KnownCalls {
-    own_messages: HashSet<String>,
     calls: HashSet<String>,
     results: HashSet<String>,
 }
 
 impl KnownCalls {
-    fn add_message(&mut self, message: &Message) {
-        if message.seq > 0 && !message.uuid.is_empty() {
-            self.own_messages.insert(message.uuid.clone());
-        }
-        if !message.json.contains("\"tool_") {
+    fn add_content(&mut self, json: &str) {
+        if !json.contains("\"tool_") {
             return;
         }
-        let content = serde_json::from_str::<Value>(&message.json).unwrap_or_default();
+        let content = serde_json::from_str::<Value>(json).unwrap_or_default();
         for block in content.as_array().into_iter().flatten() {
             let (ids, id) = match block["type"].as_str() {
                 Some("tool_use") => (&mut self.calls, &block["id"]),

@@ -64,12 +64,6 @@ pub enum Error {
         /// Name that was asked for.
         id: String,
     },
-    /// Another process writes the file, and waiting was not wanted.
-    #[error("{}: another process is writing this file; try again when it has finished", path.display())]
-    Locked {
-        /// The file.
-        path: PathBuf,
-    },
     /// The path names something that cannot be read or replaced.
     #[error("{}: {what}", path.display())]
     BadTarget {
@@ -131,7 +125,7 @@ impl Error {
     }
 
     /// Turns the error of a file without bytes into that of one that is not replaced.
-    pub(crate) fn of_output(self) -> Error {
+    pub(crate) fn into_target_error(self) -> Error {
         match self {
             Error::Empty { path } => Error::EmptyTarget { path },
             error => error,

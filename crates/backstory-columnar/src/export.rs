@@ -32,6 +32,15 @@ pub struct ExportOptions<'a> {
     pub embedder: Option<&'a TextEmbedder>,
 }
 
+impl ExportOptions<'_> {
+    fn write_options(&self, threads: usize) -> WriteOptions {
+        WriteOptions {
+            threads,
+            redactor: self.redactor,
+        }
+    }
+}
+
 /// Result of an export.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ExportReport {
@@ -82,11 +91,7 @@ pub fn export_file(
     if has_changed || is_empty && report.failed.is_empty() {
         // Sessions are read while those before them are compressed. More readers gain nothing that is worth their memory.
         let reader = memory.open_reader()?.ok_or(Error::NoStore)?;
-        let write_options = WriteOptions {
-            threads: options.threads,
-            redactor: options.redactor,
-            ..WriteOptions::default()
-        };
+        let write_options = options.write_options(options.threads);
         let (sender, receiver) = mpsc::sync_channel(0);
         std::thread::scope(|scope| {
             scope.spawn(move || {
@@ -180,12 +185,6 @@ fn export_one(
     {
         match is_unchanged {
             true => path = &old.path,
-            false if path.exists() => {
-                return Err(Error::BadTarget {
-                    path: path.to_owned(),
-                    what: "is in the way of a session that gets this name: remove it".to_string(),
-                });
-            }
             false => rename_target(&old.path, path)?,
         }
     }
@@ -193,11 +192,7 @@ fn export_one(
         report.unchanged = 1;
     } else {
         let session = memory.sessions().open(placed.row.clone());
-        let write_options = WriteOptions {
-            threads: 1,
-            redactor: options.redactor,
-            ..WriteOptions::default()
-        };
+        let write_options = options.write_options(1);
         let bytes: u64 = session.logs()?.iter().map(|log| log.length).sum();
         let _alone = (bytes > LARGE_LOG_BYTES).then(|| large.lock());
         let read = read_placed(memory, placed, options)?;

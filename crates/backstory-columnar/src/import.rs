@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::added_calls::AddedCalls;
 use crate::error::{Error, Result};
 use crate::rows::{Message, SessionAttributes};
-use crate::session_file::{Session, SessionFile, max_log_bytes};
+use crate::session_file::{AnswerStep, AnswerTracker, Session, SessionFile, max_log_bytes};
 
 /// Number of rows that are read at once.
 const ROWS_AT_ONCE: u64 = 1000;
@@ -80,15 +80,20 @@ impl Unpacker<'_> {
                 return Ok(());
             }
             true => RowChoice::All,
-            false if session.has_rows_of_others()? => RowChoice::Appended,
-            false if !is_written => return Ok(()),
-            // The package's API adds calls without messages.
-            false if !AddedCalls::find(session)?.is_empty() => RowChoice::Appended,
-            false => return Ok(()),
+            false => RowChoice::Appended,
         };
+        let has_others = rows == RowChoice::All || session.has_rows_of_others()?;
         if !is_written {
+            if !has_others {
+                return Ok(());
+            }
             let reason = "it has rows without a log".to_string();
             self.unpacked.failed.push((id.to_string(), reason));
+            return Ok(());
+        }
+        // The package's API adds calls without messages.
+        let calls = AddedCalls::find(session)?;
+        if !has_others && calls.is_empty() {
             return Ok(());
         }
         let path = match rows {
@@ -96,7 +101,7 @@ impl Unpacker<'_> {
             RowChoice::Appended => format!("/{id}-appended.jsonl"),
         };
         self.add_log(WrittenRecord::AGENT, &path, |out| {
-            write_rows(session, &attributes, rows, out)
+            write_rows(session, &attributes, rows, calls, out)
         })
     }
 
@@ -189,7 +194,7 @@ impl<W: Write> Write for LimitedWriter<'_, W> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RowChoice {
     All,
-    /// Those that others added to a file of ours: no log has them.
+    /// Rows appended by other programs.
     Appended,
 }
 
@@ -198,15 +203,23 @@ fn write_rows(
     session: &Session<'_>,
     attributes: &SessionAttributes,
     choice: RowChoice,
+    mut calls: AddedCalls,
     out: &mut dyn Write,
 ) -> Result<()> {
     let rows = session.message_count()?;
     let appended = session.appended_rows()?;
     let is_repeated = |row| appended.as_ref().is_some_and(|rows| rows.is_repeated(row));
-    let mut calls = AddedCalls::find(session)?;
     let write_error = || Error::io(Path::new(session.id()));
+    let mut write_calls = |before: f64, out: &mut dyn Write| -> Result<()> {
+        while let Some(lines) = calls.next_log_lines(before, session.id(), attributes) {
+            for line in lines {
+                writeln!(out, "{line}").map_err(write_error())?;
+            }
+        }
+        Ok(())
+    };
     let mut from = 0;
-    let mut response = Response::default();
+    let mut responses = Responses::default();
     while from < rows {
         let to = rows.min(from + ROWS_AT_ONCE);
         for (row, message) in (from..).zip(session.messages(from..to)?) {
@@ -214,49 +227,33 @@ fn write_rows(
             if is_logged || is_repeated(row) {
                 continue;
             }
-            while let Some(lines) = calls.take_lines(message.timestamp, session.id(), attributes) {
-                for line in lines {
-                    writeln!(out, "{line}").map_err(write_error())?;
-                }
-            }
-            response.add_row(&message);
-            let line = log_line(session.id(), attributes, &message, &response.id);
+            write_calls(message.timestamp, out)?;
+            let response = responses.response_of(&message);
+            let line = log_line(session.id(), attributes, &message, response);
             writeln!(out, "{line}").map_err(write_error())?;
         }
         from = to;
     }
-    while let Some(lines) = calls.take_lines(f64::INFINITY, session.id(), attributes) {
-        for line in lines {
-            writeln!(out, "{line}").map_err(write_error())?;
-        }
-    }
-    Ok(())
+    write_calls(f64::INFINITY, out)
 }
 
-/// Response of the model that a row belongs to. Agents log a response as several records, each with its whole usage, which counts once.
+/// Ids of the responses that rows belong to. Agents log a response as several records, each with its whole usage, which counts once.
 #[derive(Default)]
-struct Response {
+struct Responses {
+    answers: AnswerTracker,
+    /// Id of the current answer.
     id: String,
-    input: Option<(i64, i64, i64)>,
 }
 
-impl Response {
-    /// Advances to a row: rows of the model that took the same input are one response, also with results of tools between them.
-    fn add_row(&mut self, message: &Message) {
-        if message.kind == "user" && message.json.contains("\"tool_result\"") {
-            return;
+impl Responses {
+    /// Returns the id of the response of the next row.
+    fn response_of<'a>(&'a mut self, message: &'a Message) -> &'a str {
+        match self.answers.advance_to(message) {
+            AnswerStep::New => self.id.clone_from(&message.uuid),
+            AnswerStep::Continued => {}
+            AnswerStep::Other => return &message.uuid,
         }
-        let usage = message.usage;
-        let input = (
-            usage.input_tokens,
-            usage.cache_creation_input_tokens,
-            usage.cache_read_input_tokens,
-        );
-        let input = (message.kind == "assistant").then_some(input);
-        if input.is_none() || input != self.input {
-            self.id.clone_from(&message.uuid);
-        }
-        self.input = input;
+        &self.id
     }
 }
 

@@ -8,7 +8,7 @@ use backstory_memory::{Memory, Redactor, SessionRow, is_hidden};
 use crate::error::{Error, Result};
 use crate::pairing::{RecordMarks, message_marks, pair_sessions};
 use crate::redaction::{RedactedIdentity, has_marker, redact_id};
-use crate::rows::{AttributeValue, link_name};
+use crate::rows::link_name;
 use crate::session_columns::{STATE_ATTRIBUTE, read_rows, started_seconds};
 use crate::session_file::SessionFile;
 
@@ -48,17 +48,13 @@ pub(crate) fn read_stored(path: &Path) -> Result<Vec<StoredSession>> {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
             return Ok(Vec::new());
         }
-        Err(error) => return Err(error.of_output()),
+        Err(error) => return Err(error.into_target_error()),
     };
     let mut stored = Vec::new();
     for session in file.all_sessions()? {
         let attributes = session.attributes()?;
         let identity = RedactedIdentity::of_group(session.id(), &attributes);
-        let mut other = attributes.other.into_iter();
-        let state = other.find_map(|(name, value)| match value {
-            AttributeValue::Text(state) if name == STATE_ATTRIBUTE => Some(state),
-            _ => None,
-        });
+        let state = attributes.other_text(STATE_ATTRIBUTE).map(str::to_string);
         stored.push(StoredSession {
             path: path.to_owned(),
             name: session.id().to_string(),
@@ -71,12 +67,12 @@ pub(crate) fn read_stored(path: &Path) -> Result<Vec<StoredSession>> {
     Ok(stored)
 }
 
-/// What is there under a name.
+/// Use of a name in the target.
 enum NameUse {
     Free,
     Session(StoredSession),
-    /// Something that is no session of this name.
-    Other,
+    /// Something that is no session of this name; the session, if a file has one alone.
+    Other(Option<StoredSession>),
 }
 
 /// File, or folder with a file for each session.
@@ -103,20 +99,20 @@ impl<'a> SessionTarget<'a> {
                 Ok(found.map_or(NameUse::Free, NameUse::Session))
             }
             SessionTarget::Folder(folder) => {
-                let stored = read_stored(&folder.join(file_name(name)))?;
-                let is_empty = stored.is_empty();
-                let found = stored.into_iter().find(|session| session.name == name);
-                Ok(match (found, is_empty) {
-                    (Some(session), _) => NameUse::Session(session),
-                    (None, true) => NameUse::Free,
-                    (None, false) => NameUse::Other,
+                let mut stored = read_stored(&folder.join(file_name(name)))?;
+                let found = stored.iter().position(|session| session.name == name);
+                Ok(match (found, stored.len()) {
+                    (Some(place), _) => NameUse::Session(stored.swap_remove(place)),
+                    (None, 0) => NameUse::Free,
+                    (None, 1) => NameUse::Other(stored.pop()),
+                    (None, _) => NameUse::Other(None),
                 })
             }
         }
     }
 
-    /// Returns all sessions that were redacted otherwise than these, perhaps.
-    fn redacted_sessions(&self, wanted: &HashSet<&RedactedIdentity>) -> Result<Vec<StoredSession>> {
+    /// Returns sessions whose redacted identity is wanted.
+    fn find_by_identity(&self, wanted: &HashSet<&RedactedIdentity>) -> Result<Vec<StoredSession>> {
         let is_wanted = |session: &StoredSession| {
             let identity = session.identity.as_ref();
             identity.is_some_and(|identity| wanted.contains(identity))
@@ -183,12 +179,12 @@ pub(crate) fn place_sessions(
     let mut new = Vec::new();
     for row in rows {
         match find_own_name(&row, target, &owned) {
-            Ok(Some(old)) => {
-                taken.insert(taken_name(&old.name));
-                owned.insert(old.name.clone());
+            Ok(Some((name, old))) => {
+                taken.insert(taken_name(&name));
+                owned.insert(name.clone());
                 placement.placed.push(PlacedSession {
                     row,
-                    name: old.name.clone(),
+                    name,
                     old: Some(old),
                 });
             }
@@ -218,25 +214,30 @@ fn taken_name(name: &str) -> String {
 }
 
 /// Names that a session may have, in the order in which they are tried.
-fn names_of(row: &SessionRow) -> impl Iterator<Item = String> {
+fn candidate_names(row: &SessionRow) -> impl Iterator<Item = String> {
     let plain = link_name(&row.session);
     let agent = row.agent.clone();
     let numbered = format!("{plain}-{agent}");
     std::iter::once(plain).chain((2..).map(move |number| format!("{numbered}-{number}")))
 }
 
-/// Finds the version of a session that has one of its names, unless another session owns it.
+/// Finds the version of a session that has one of its names, unless another session owns it; returns it with the name.
 fn find_own_name(
     row: &SessionRow,
     target: &SessionTarget<'_>,
     owned: &HashSet<String>,
-) -> Result<Option<StoredSession>> {
-    for (number, name) in names_of(row).enumerate() {
+) -> Result<Option<(String, StoredSession)>> {
+    let identity = RedactedIdentity::new(&row.agent, &row.session, started_seconds(row));
+    for (number, name) in candidate_names(row).enumerate() {
         match target.find_name(&name)? {
             NameUse::Session(session) if session.may_be(row) && !owned.contains(&name) => {
-                return Ok(Some(session));
+                return Ok(Some((name, session)));
             }
-            NameUse::Session(_) | NameUse::Other => {}
+            // An export that was killed renamed the file, and did not write it.
+            NameUse::Other(Some(session)) if identity.is_some() && session.identity == identity => {
+                return Ok(Some((name, session)));
+            }
+            NameUse::Session(_) | NameUse::Other(_) => {}
             // The session that had the first name may be gone.
             NameUse::Free if number == 0 => {}
             NameUse::Free => break,
@@ -250,7 +251,7 @@ fn find_free_name(
     target: &SessionTarget<'_>,
     taken: &HashSet<String>,
 ) -> Result<String> {
-    for name in names_of(row) {
+    for name in candidate_names(row) {
         if !taken.contains(&taken_name(&name)) && matches!(target.find_name(&name)?, NameUse::Free)
         {
             return Ok(name);
@@ -279,7 +280,7 @@ fn find_redacted_otherwise(
     if wanted.is_empty() {
         return Ok(found);
     }
-    let mut candidates = target.redacted_sessions(&wanted.keys().collect())?;
+    let mut candidates = target.find_by_identity(&wanted.keys().collect())?;
     let own = placement
         .placed
         .iter()

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use backstory_memory::{Redactor, redact_name};
 
-use crate::rows::{AttributeValue, SessionAttributes};
+use crate::rows::SessionAttributes;
 
 /// Attribute of a session: `on` if secrets were redacted when it was written, else `off`.
 pub(crate) const REDACTION_ATTRIBUTE: &str = "redaction";
@@ -25,10 +25,7 @@ pub(crate) fn comparable_ids(new: &SessionAttributes, old: &SessionAttributes) -
 
 /// Returns whether the secrets of a session that we wrote were left in it. Others do not redact, but do not say so.
 pub(crate) fn is_unredacted(attributes: &SessionAttributes) -> bool {
-    let mut others = attributes.other.iter();
-    others.any(|(name, value)| {
-        name == REDACTION_ATTRIBUTE && *value == AttributeValue::Text("off".to_string())
-    })
+    attributes.other_text(REDACTION_ATTRIBUTE) == Some("off")
 }
 
 /// Returns a text without the hashes of markers: they differ between runs that have no store, and thus no key, in common.

@@ -73,12 +73,12 @@ pub(crate) struct WriteLock {
 }
 
 impl WriteLock {
-    /// Locks a folder, or a file that [`resolve_target`] gave. Without `wait`, one that another process holds is an error.
-    pub(crate) fn acquire(target: &Path, wait: bool) -> Result<Self> {
+    /// Locks a folder, or a file that [`resolve_target`] gave, when no other process holds the lock.
+    pub(crate) fn acquire(target: &Path) -> Result<Self> {
         let path = lock_path(target);
         loop {
             let file = open_lock(&path)?;
-            lock_file(&file, target, wait)?;
+            file.lock().map_err(Error::io(target))?;
             // The holder before removes it.
             if is_at_path(&file, &path) {
                 return Ok(WriteLock { path, _file: file });
@@ -95,7 +95,7 @@ impl Drop for WriteLock {
 }
 
 /// Locks the file that is to be replaced, as h5py does with files that it writes; `None` when there is none.
-pub(crate) fn lock_old_version(target: &Path, wait: bool) -> Result<Option<File>> {
+pub(crate) fn lock_old_version(target: &Path) -> Result<Option<File>> {
     loop {
         let file = match open_regular_file(target) {
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
@@ -103,18 +103,29 @@ pub(crate) fn lock_old_version(target: &Path, wait: bool) -> Result<Option<File>
             }
             opened => opened?,
         };
-        lock_file(&file, target, wait)?;
+        file.lock().map_err(Error::io(target))?;
         if is_at_path(&file, target) {
             return Ok(Some(file));
         }
     }
 }
 
-/// Renames a file within its folder, when nobody writes it.
+/// Renames a file within its folder, when nobody writes either. A file that has the new name is an error.
 pub(crate) fn rename_target(old: &Path, new: &Path) -> Result<()> {
-    let target = resolve_target(old)?;
-    let _lock = WriteLock::acquire(&target, true)?;
-    let _file = lock_old_version(&target, true)?;
+    let mut targets = [resolve_target(old)?, resolve_target(new)?];
+    // All take the locks in the same order.
+    targets.sort();
+    let [first, second] = &targets;
+    let _locks = [WriteLock::acquire(first)?, WriteLock::acquire(second)?];
+    let _file = lock_old_version(&resolve_target(old)?)?;
+    // Written while this waited, perhaps.
+    if fs::symlink_metadata(new).is_ok() {
+        return Err(Error::BadTarget {
+            path: new.to_owned(),
+            what: "already exists; a renamed session needs this name: move or delete it"
+                .to_string(),
+        });
+    }
     fs::rename(old, new).map_err(Error::io(old))
 }
 
@@ -217,7 +228,7 @@ fn lock_path(target: &Path) -> PathBuf {
 fn in_the_way(path: &Path) -> Error {
     Error::BadTarget {
         path: path.to_owned(),
-        what: "is in the way: it is not a regular file of this user; remove it".to_string(),
+        what: "is not a regular file owned by you; remove it".to_string(),
     }
 }
 
@@ -256,19 +267,6 @@ fn is_own_file(found: &fs::Metadata) -> bool {
     found.is_file()
 }
 
-fn lock_file(file: &File, target: &Path, wait: bool) -> Result<()> {
-    if wait {
-        return file.lock().map_err(Error::io(target));
-    }
-    match file.try_lock() {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(Error::Locked {
-            path: target.to_owned(),
-        }),
-        Err(TryLockError::Error(error)) => Err(Error::io(target)(error)),
-    }
-}
-
 #[cfg(unix)]
 fn is_at_path(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -280,4 +278,24 @@ fn is_at_path(file: &File, path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_at_path(_file: &File, path: &Path) -> bool {
     path.exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_renamed_over_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let [old, new] = ["old", "new"].map(|name| folder.path().join(name));
+        fs::write(&old, "old").unwrap();
+        fs::write(&new, "new").unwrap();
+        let error = rename_target(&old, &new).unwrap_err().to_string();
+        assert!(error.contains("needs this name"), "{error}");
+        assert_eq!(fs::read(&new).unwrap(), b"new");
+        fs::remove_file(&new).unwrap();
+        rename_target(&old, &new).unwrap();
+        assert_eq!(fs::read(&new).unwrap(), b"old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 }

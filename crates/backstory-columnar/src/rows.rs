@@ -18,7 +18,7 @@ pub struct SessionColumns {
     pub artifacts: Vec<Artifact>,
     /// Log files that the rows were made from, byte for byte.
     pub logs: Vec<LogFile>,
-    /// What these columns lack of the session; an old file may have it, and then `missing` does not name it. Not stored.
+    /// Parts missing from these columns; not stored.
     pub lost: LostParts,
     /// Name of the group that has the old version of the session, if it has another name. Not stored.
     pub replaced: Option<String>,
@@ -61,6 +61,17 @@ pub struct SessionAttributes {
     pub embedding_model: Option<String>,
     /// Attributes of other writers, carried over unchanged.
     pub other: Vec<(String, AttributeValue)>,
+}
+
+impl SessionAttributes {
+    /// Returns the text of an attribute of another writer, if it is one.
+    pub(crate) fn other_text(&self, name: &str) -> Option<&str> {
+        let mut others = self.other.iter();
+        others.find_map(|(other, value)| match value {
+            AttributeValue::Text(text) if other == name => Some(text.as_str()),
+            _ => None,
+        })
+    }
 }
 
 /// Value of an attribute.

@@ -354,7 +354,7 @@ fn first_model(row: &SessionRow) -> String {
     first.map_or("unknown", String::as_str).to_string()
 }
 
-/// Returns what a memory lacks of a session.
+/// Returns the parts the store lacks.
 pub(crate) fn missing_parts(row: &SessionRow) -> Vec<&'static str> {
     let mut missing = Vec::new();
     if row.evicted > Seq::ZERO && row.evicted.count() >= row.events {

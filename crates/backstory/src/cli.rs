@@ -295,7 +295,7 @@ pub(crate) struct TailArgs {
     #[cfg(feature = "columnar")]
     #[arg(value_name = "SESSION")]
     pub(crate) session_in_file: Option<String>,
-    /// How many events; of a file, how many messages.
+    /// Number of events, or of messages in a file.
     #[arg(short = 'n', long = "lines", default_value_t = 20, value_name = "N")]
     pub(crate) count: u64,
     /// Do not shorten output of tools, reasoning and injected text.

@@ -1,5 +1,6 @@
 //! Records for messages that were kept without their log.
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// A message of which a record of a log is made. Texts that are not known are empty.
@@ -37,6 +38,17 @@ impl WrittenRecord<'_> {
     /// Name of the agent whose log has such records.
     pub const AGENT: &'static str = "claude-code";
 
+    /// Returns the id of the record in a line of a log; `None` for a record without an id.
+    pub fn id_of_line(line: &[u8]) -> Option<String> {
+        let record: RecordId = serde_json::from_slice(line).ok()?;
+        Some(record.uuid).filter(|id| !id.is_empty())
+    }
+
+    /// Returns whether the content of a message, as JSON, has results of tools.
+    pub fn has_tool_result(content: &str) -> bool {
+        content.contains("\"tool_result\"")
+    }
+
     /// Returns the line of the log, without its end.
     pub fn into_line(self) -> String {
         let mut message = Map::new();
@@ -70,6 +82,13 @@ impl WrittenRecord<'_> {
     }
 }
 
+/// Id of the record of a line.
+#[derive(Deserialize)]
+struct RecordId {
+    #[serde(default)]
+    uuid: String,
+}
+
 /// Formats seconds since 1970; `None` for a time that is not known.
 fn rfc3339(seconds: f64) -> Option<String> {
     if seconds <= 0.0 || !seconds.is_finite() {
@@ -99,6 +118,11 @@ mod tests {
         assert_eq!(line["timestamp"], "1970-01-01T00:00:01.500Z");
         assert_eq!(line["parentUuid"], Value::Null);
         assert_eq!(line["message"]["usage"]["cache_read_input_tokens"], 4);
+        let id = |line: &str| WrittenRecord::id_of_line(line.as_bytes());
+        assert_eq!(id(&line.to_string()).as_deref(), Some("a"));
+        for other in ["{}", "{\"uuid\":\"\"}", "no record"] {
+            assert_eq!(id(other), None, "{other}");
+        }
         for seconds in [0.0, -1.0, f64::NAN, f64::MAX] {
             assert_eq!(rfc3339(seconds), None, "{seconds}");
         }

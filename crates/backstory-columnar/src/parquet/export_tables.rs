@@ -60,11 +60,11 @@ pub fn export_table(
     progress: &mut dyn FnMut(TableProgress),
 ) -> Result<TableReport> {
     let file = &resolve_target(file)?;
-    let _lock = WriteLock::acquire(file, true)?;
+    let _lock = WriteLock::acquire(file)?;
     let mut old = existing_part(file, table)?;
     let mut planner = Planner::new(memory, sessions, options, &[table])?;
     planner.rename_redacted(old.iter_mut().map(|content| (file.as_path(), content)))?;
-    planner.leave_lost(old.iter().map(|content| (file.as_path(), content)))?;
+    planner.exclude_incomplete_sessions(old.iter().map(|content| (file.as_path(), content)))?;
     let mut report = TableReport::of_plan(&planner);
     match planner.plan_file(table, file, old.as_ref())? {
         Some(plan) => write_parts(memory, vec![plan], options, progress, &mut report)?,
@@ -84,15 +84,12 @@ pub fn export_tables(
     progress: &mut dyn FnMut(TableProgress),
 ) -> Result<TableReport> {
     create_private_folder(folder)?;
-    let _lock = WriteLock::acquire(folder, true)?;
+    let _lock = WriteLock::acquire(folder)?;
     let mut old = Vec::new();
     for table in Table::ALL {
         for (month, path) in month_folders(&folder.join(table.name()))? {
             for part in part_files(&path)? {
-                let content = match existing_part(&part, table) {
-                    Err(Error::Damaged { .. }) if options.allow_loss => None,
-                    content => content?,
-                };
+                let content = existing_part(&part, table)?;
                 old.extend(content.map(|content| (month.clone(), part, content)));
             }
         }
@@ -103,7 +100,8 @@ pub fn export_tables(
     let records = old
         .iter()
         .filter(|(_, _, content)| content.table == Table::Events);
-    planner.leave_lost(records.map(|(_, path, content)| (path.as_path(), content)))?;
+    planner
+        .exclude_incomplete_sessions(records.map(|(_, path, content)| (path.as_path(), content)))?;
     let mut report = TableReport::of_plan(&planner);
     // A session that has events now leaves the part of those without before it comes into another one.
     let unlisted = planner.plan_unlisted(folder, &old)?;
@@ -125,7 +123,7 @@ fn existing_part(path: &Path, table: Table) -> Result<Option<PartContent>> {
         Err(error) => return Err(Error::io(path)(error)),
         Ok(_) => {}
     }
-    let (metadata, _) = read_footer(path).map_err(Error::of_output)?;
+    let (metadata, _) = read_footer(path).map_err(Error::into_target_error)?;
     let refuse = |what: String| {
         Err(Error::BadTarget {
             path: path.to_owned(),

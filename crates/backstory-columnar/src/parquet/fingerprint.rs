@@ -9,7 +9,7 @@ use crate::redaction::unkeyed_markers;
 /// Number of hexadecimal digits.
 const FINGERPRINT_DIGITS: usize = 16;
 
-/// What follows the fingerprint of a session of which damaged events were met.
+/// Suffix of fingerprints of damaged sessions.
 pub(super) const DAMAGED_MARK: &str = " damaged";
 
 /// Returns a fingerprint of everything that is known of a session without reading its events: its row, its status, and the lengths of its

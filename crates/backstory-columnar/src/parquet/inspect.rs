@@ -165,8 +165,10 @@ pub fn inspect_folder(folder: &Path) -> FolderSummary {
         };
         let mut months = BTreeSet::new();
         let table_folder = folder.join(table.name());
-        for (month, path) in readable(month_folders(&table_folder), &table_folder, &mut failed) {
-            for part in readable(part_files(&path), &path, &mut failed) {
+        for (month, path) in
+            entries_or_report(month_folders(&table_folder), &table_folder, &mut failed)
+        {
+            for part in entries_or_report(part_files(&path), &path, &mut failed) {
                 let part = match inspect_table(&part) {
                     Ok(part) => part,
                     Err(error) => {
@@ -195,7 +197,7 @@ pub fn inspect_folder(folder: &Path) -> FolderSummary {
 }
 
 /// Returns what lies in a folder; nothing when it cannot be read, which is noted.
-fn readable<T>(
+fn entries_or_report<T>(
     entries: Result<Vec<T>>,
     folder: &Path,
     failed: &mut Vec<(PathBuf, String)>,

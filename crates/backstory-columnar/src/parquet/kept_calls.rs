@@ -20,9 +20,9 @@ pub(super) struct KeptCalls {
 
 impl KeptCalls {
     /// Takes a row of an old file, and returns it if nothing can be added to it.
-    pub(super) fn take_row(&mut self, row: Vec<Value>) -> Option<Vec<Value>> {
+    pub(super) fn collect_row(&mut self, row: Vec<Value>) -> Option<Vec<Value>> {
         if row[column_index("result_seq")] != Value::Null {
-            self.copied.extend(events_of(&row));
+            self.copied.extend(call_and_result_seqs(&row));
             return Some(row);
         }
         let row = ToolCallRow::try_from(row);
@@ -32,7 +32,7 @@ impl KeptCalls {
     /// Returns the row to write for one of the memory: with the call that an old file has, or none if all of it is copied already.
     pub(super) fn merge_call(&mut self, row: ToolCallRow) -> Option<ToolCallRow> {
         // A call can have several results.
-        if (events_of(&row).last()).is_some_and(|seq| self.copied.contains(&seq)) {
+        if (call_and_result_seqs(&row).last()).is_some_and(|seq| self.copied.contains(&seq)) {
             return None;
         }
         let is_same = |old: &ToolCallRow, name: &str| {
@@ -61,7 +61,7 @@ impl KeptCalls {
 }
 
 /// Returns the events of the call and of its result.
-fn events_of(row: &[Value]) -> impl Iterator<Item = i64> + '_ {
+fn call_and_result_seqs(row: &[Value]) -> impl Iterator<Item = i64> + '_ {
     let columns = ["call_seq", "result_seq"].into_iter();
     columns.filter_map(|column| match row.get(column_index(column)) {
         Some(Value::Integer(seq)) => Some(*seq),

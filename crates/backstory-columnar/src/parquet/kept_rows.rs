@@ -41,7 +41,7 @@ impl CopiedRows {
     fn add_row(&mut self, table: Table, key: &SessionKey, row: Vec<Value>) -> Option<Vec<Value>> {
         match (table, &row[..]) {
             (Table::ToolCalls, _) => {
-                return self.calls.entry(key.clone()).or_default().take_row(row);
+                return self.calls.entry(key.clone()).or_default().collect_row(row);
             }
             (Table::Events, [_, _, Value::Integer(seq), ..]) => {
                 self.events.entry(key.clone()).or_default().insert(*seq);
@@ -95,7 +95,8 @@ impl<'a> KeptSessions<'a> {
         for (key, seq) in &target.evicted {
             lost.entry(key).or_default().last_evicted = i64::from(seq.get());
         }
-        for (key, events) in damaged {
+        // Rows of other tables are made without the text of events.
+        for (key, events) in damaged.iter().filter(|_| target.has_old_rows) {
             lost.entry(key).or_default().damaged.clone_from(events);
         }
         KeptSessions {
@@ -104,7 +105,7 @@ impl<'a> KeptSessions<'a> {
         }
     }
 
-    fn rows_of(&self, key: &SessionKey) -> KeptRows<'_> {
+    fn rows_to_copy(&self, key: &SessionKey) -> KeptRows<'_> {
         match self.whole.contains(key) {
             true => KeptRows::All,
             false => self.lost.get(key).map_or(KeptRows::None, KeptRows::Lost),
@@ -135,7 +136,7 @@ pub(super) fn open_checked(path: &Path, table: Table) -> Result<SerializedFileRe
     SerializedFileReader::new(file).map_err(|error| damaged_table(path, table, error.to_string()))
 }
 
-fn damaged_table(path: &Path, table: Table, what: String) -> Error {
+pub(super) fn damaged_table(path: &Path, table: Table, what: String) -> Error {
     Error::Damaged {
         path: path.to_owned(),
         place: format!("the table {}", table.name()),
@@ -172,7 +173,7 @@ pub(super) fn copy_kept_rows(
                 Some(kept) => *kept,
                 None => *known
                     .entry(key.clone())
-                    .or_insert(sessions.rows_of(current)),
+                    .or_insert(sessions.rows_to_copy(current)),
             };
             if let Some(redactor) = &target.redactor
                 && !matches!(kept, KeptRows::None)
@@ -218,7 +219,7 @@ fn redact_row(redactor: &Redactor, table: Table, row: &mut [Value]) {
     }
 }
 
-fn session_key(agent: &ByteArray, session: &ByteArray) -> SessionKey {
+pub(super) fn session_key(agent: &ByteArray, session: &ByteArray) -> SessionKey {
     SessionKey {
         agent: text_of(agent),
         session: text_of(session),

@@ -24,7 +24,7 @@ const NO_DAY_PART: &str = "unknown";
 pub(super) const UNLISTED_PART: &str = "unlisted";
 
 /// Returns the month and the part, a day in UTC, of a session that started at this time.
-pub(super) fn place_of(started_at: Option<TimeMs>) -> (String, String) {
+pub(super) fn month_and_part(started_at: Option<TimeMs>) -> (String, String) {
     let time = started_at.and_then(|at| Timestamp::from_millisecond(at.get()).ok());
     let Some(time) = time else {
         return (NO_MONTH.to_string(), NO_DAY_PART.to_string());

@@ -5,31 +5,28 @@ use backstory_memory::{Redactor, TimeMs};
 /// Options of writing tables.
 #[derive(Debug, Clone, Copy)]
 pub struct TableOptions {
+    /// Threads that write files, each of which takes memory for row groups. A few are the most that are used.
+    pub threads: usize,
     /// Time at which a session counts as running or not.
     pub now: TimeMs,
     /// Export tokens of sessions without an event of their own, too: `backstory usage` counts them. For exports of all sessions.
     pub with_unlisted_usage: bool,
     /// The redactor, if secrets are redacted. Rows that a file has from before are redacted, too.
     pub redactor: Option<Redactor>,
-    /// Write files although none of their sessions changed.
-    pub rewrite: bool,
-    /// Leave out sessions of an old file that are not among the ones to export, instead of keeping their rows.
-    pub allow_loss: bool,
     /// Leave sessions as an old file has them if it has records of them that the memory lacks: logs may have been shortened, deleted or not
     /// been read this time. A store has what it once read.
-    pub keep_lost: bool,
+    pub preserve_missing_rows: bool,
 }
 
 impl TableOptions {
-    /// Writes what changed, and loses nothing.
+    /// Writes what changed on one thread, and loses nothing.
     pub fn new(now: TimeMs) -> Self {
         TableOptions {
+            threads: 1,
             now,
             with_unlisted_usage: false,
             redactor: None,
-            rewrite: false,
-            allow_loss: false,
-            keep_lost: false,
+            preserve_missing_rows: false,
         }
     }
 }

@@ -7,8 +7,8 @@ use backstory_memory::{AGENTS, Memory, Redactor, Seq, SessionFilter, SessionRow,
 
 use super::fingerprint::{is_same_state, session_fingerprint};
 use super::footer::{PartContent, SessionKey};
-use super::layout::{NO_MONTH, UNLISTED_PART, part_path, place_of};
-use super::lost_rows::{find_lost_rows, read_record_marks, session_marks};
+use super::layout::{NO_MONTH, UNLISTED_PART, month_and_part, part_path};
+use super::lost_rows::{LostRecordSearch, read_record_marks, session_marks};
 use super::options::TableOptions;
 use super::schema::Table;
 use super::usage_rows::UsageTotals;
@@ -52,7 +52,7 @@ impl PartTarget {
         }
     }
 
-    fn use_old_part(&mut self, old: &PartContent, options: &TableOptions) {
+    fn set_redaction_from(&mut self, old: &PartContent, options: &TableOptions) {
         self.redactor = options.redactor.filter(|_| !old.is_redacted);
         self.renamed.clone_from(&old.renamed);
     }
@@ -102,9 +102,9 @@ impl PartPlan {
 /// Decides which files are written, before anything is.
 pub(super) struct Planner<'a> {
     memory: &'a Memory,
-    /// Those to write.
+    /// Sessions to write.
     sessions: Vec<SessionRow>,
-    /// Those that are left as they are: an old file has records of them that the memory lacks.
+    /// Sessions left unchanged: the old file has records the memory lacks.
     pub(super) lost: BTreeSet<SessionKey>,
     options: &'a TableOptions,
     totals: UsageTotals,
@@ -232,8 +232,8 @@ impl<'a> Planner<'a> {
         let mut by_place: BTreeMap<(String, String), Vec<SessionRow>> = BTreeMap::new();
         for session in &self.sessions {
             let known = places.get(&SessionKey::of_row(session)).cloned();
-            let place =
-                known.unwrap_or_else(|| free_place(place_of(session.started_at), &unknown_places));
+            let place = known
+                .unwrap_or_else(|| free_place(month_and_part(session.started_at), &unknown_places));
             by_place.entry(place).or_default().push(session.clone());
         }
         let mut plans = Vec::new();
@@ -246,17 +246,7 @@ impl<'a> Planner<'a> {
                 let Some(old) = old_content(target) else {
                     return true;
                 };
-                let old_state: HashMap<_, _> = old
-                    .sessions
-                    .iter()
-                    .map(|(key, state)| (key, state))
-                    .collect();
-                let is_same = |(key, state): &(SessionKey, String)| {
-                    old_state
-                        .get(key)
-                        .is_some_and(|old| is_same_state(old, state))
-                };
-                !self.has_current_form(old) || !selected.iter().all(is_same)
+                !self.has_current_form(old) || !has_states(old, &selected)
             };
             let mut targets: Vec<PartTarget> =
                 tables.iter().filter(needs_writing).cloned().collect();
@@ -334,22 +324,13 @@ impl<'a> Planner<'a> {
 
     fn is_current(&self, old: Option<&PartContent>, content: &[(SessionKey, String)]) -> bool {
         let Some(old) = old else { return false };
-        let old_states: HashMap<_, _> = (old.sessions.iter())
-            .map(|(key, state)| (key, state))
-            .collect();
-        let is_same = |(key, state): &(SessionKey, String)| {
-            (old_states.get(key)).is_some_and(|old| is_same_state(old, state))
-        };
-        self.has_current_form(old)
-            && old_states.len() == content.len()
-            && content.iter().all(is_same)
+        let known: HashSet<&SessionKey> = old.sessions.iter().map(|(key, _)| key).collect();
+        self.has_current_form(old) && known.len() == content.len() && has_states(old, content)
     }
 
     /// Returns whether a file may stay as long as its sessions are the same.
     fn has_current_form(&self, old: &PartContent) -> bool {
-        !self.options.rewrite
-            && old.is_current_layout
-            && old.is_redacted == self.options.redactor.is_some()
+        old.is_current_layout && old.is_redacted == self.options.redactor.is_some()
     }
 
     fn unlisted_sessions(&mut self) -> Result<Vec<(SessionKey, String)>> {
@@ -381,13 +362,11 @@ impl<'a> Planner<'a> {
         old: &PartContent,
         is_kept: impl Fn(&SessionKey) -> bool,
     ) -> Result<()> {
-        target.use_old_part(old, self.options);
-        if !self.options.allow_loss {
-            let kept = old.sessions.iter().filter(|(key, _)| is_kept(key));
-            target.kept = kept.cloned().collect();
-            let starts = old.starts.iter().filter(|(key, _)| is_kept(key));
-            target.kept_starts = starts.map(|(key, at)| (key.clone(), *at)).collect();
-        }
+        target.set_redaction_from(old, self.options);
+        let kept = old.sessions.iter().filter(|(key, _)| is_kept(key));
+        target.kept = kept.cloned().collect();
+        let starts = old.starts.iter().filter(|(key, _)| is_kept(key));
+        target.kept_starts = starts.map(|(key, at)| (key.clone(), *at)).collect();
         check_layout(&target.path, old, &target.kept)
     }
 
@@ -398,9 +377,9 @@ impl<'a> Planner<'a> {
         old: &PartContent,
         sessions: &[SessionRow],
     ) -> Result<()> {
-        target.use_old_part(old, self.options);
+        target.set_redaction_from(old, self.options);
         let has_text = matches!(target.table, Table::Events | Table::ToolCalls);
-        if self.options.allow_loss || !has_text {
+        if !has_text {
             return Ok(());
         }
         target.has_old_rows = old.is_current_layout;
@@ -510,13 +489,24 @@ impl<'a> Planner<'a> {
     }
 
     /// Takes those sessions out of the ones to write of which one of these files has records that the memory lacks.
-    pub(super) fn leave_lost<'c>(
+    pub(super) fn exclude_incomplete_sessions<'c>(
         &mut self,
         old: impl IntoIterator<Item = (&'c Path, &'c PartContent)>,
     ) -> Result<()> {
-        if !self.options.keep_lost {
+        if !self.options.preserve_missing_rows {
             return Ok(());
         }
+        let old: Vec<_> = old.into_iter().collect();
+        let (Some((_, first)), false) = (old.first(), self.sessions.is_empty()) else {
+            return Ok(());
+        };
+        let table = first.table;
+        self.listed_sessions()?;
+        let Some(listed) = &self.listed else {
+            return Ok(());
+        };
+        let is_redacted = self.options.redactor.is_some();
+        let mut search = LostRecordSearch::new(self.memory, listed, is_redacted, table);
         for (path, content) in old {
             let states: HashMap<&SessionKey, &String> =
                 (content.sessions.iter().map(|(key, state)| (key, state))).collect();
@@ -527,18 +517,12 @@ impl<'a> Planner<'a> {
                     .get(&key)
                     .is_some_and(|old| now.is_none_or(|now| !is_same_state(old, now)))
             };
-            let changed: Vec<SessionRow> =
-                self.sessions.iter().filter(is_changed).cloned().collect();
-            if changed.is_empty() || !content.is_current_layout {
-                continue;
+            let changed: Vec<&SessionRow> = self.sessions.iter().filter(is_changed).collect();
+            if !changed.is_empty() && content.is_current_layout {
+                search.add_part((path, content), &changed)?;
             }
-            self.listed_sessions()?;
-            let Some(listed) = &self.listed else { continue };
-            let changed: Vec<&SessionRow> = changed.iter().collect();
-            let is_redacted = self.options.redactor.is_some();
-            let lost = find_lost_rows(self.memory, (path, content), &changed, listed, is_redacted)?;
-            self.lost.extend(lost);
         }
+        self.lost.extend(search.find_lost()?);
         let lost = &self.lost;
         self.sessions
             .retain(|session| !lost.contains(&SessionKey::of_row(session)));
@@ -547,6 +531,16 @@ impl<'a> Planner<'a> {
         }
         Ok(())
     }
+}
+
+/// Returns whether a file has all these sessions as they are now.
+fn has_states(old: &PartContent, content: &[(SessionKey, String)]) -> bool {
+    let states = old.sessions.iter().map(|(key, state)| (key, state));
+    let states: HashMap<&SessionKey, &String> = states.collect();
+    content.iter().all(|(key, now)| {
+        let old = states.get(key);
+        old.is_some_and(|old| is_same_state(old, now))
+    })
 }
 
 /// Returns the last event of a session whose text the memory has no longer; `None` when it has all.

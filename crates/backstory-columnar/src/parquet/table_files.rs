@@ -72,7 +72,7 @@ impl TableFiles {
                 self.push_row(Table::Events, || event_row(&names, &event))?;
             }
             if let Some(part) = self.part_of_table(Table::ToolCalls)
-                && let Some(row) = calls.take_event(&names, &event)
+                && let Some(row) = calls.add_event(&names, &event)
                 && let Some(row) = kept_calls.merge_call(row)
             {
                 part.push_row(row)?;

@@ -1,4 +1,4 @@
-//! A look at a Parquet footer before the `parquet` crate parses it.
+//! Schema depth check before the `parquet` crate parses a footer.
 //!
 //! The crate bounds lists by the bytes that are left, but builds and drops nested groups of the schema by recursion: a footer of some
 //! hundred kilobytes overflows the stack. So the depth of the schema is found here, without recursion, in Thrift's compact protocol.
@@ -26,7 +26,7 @@ const TYPE_LIST: u8 = 9;
 const TYPE_SET: u8 = 10;
 const TYPE_STRUCT: u8 = 12;
 
-/// Returns what is wrong with a footer whose schema is nested too deeply or cannot be followed.
+/// Returns the reason if a schema is too deep or malformed.
 pub(super) fn check_schema_depth(footer: &[u8]) -> Result<(), &'static str> {
     let mut input = Input { bytes: footer };
     let mut field = 0;

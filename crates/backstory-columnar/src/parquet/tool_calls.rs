@@ -55,7 +55,7 @@ impl Call {
 
 impl ToolCalls {
     /// Takes an event, and returns the row that is complete with it.
-    pub(super) fn take_event(
+    pub(super) fn add_event(
         &mut self,
         names: &SessionNames,
         event: &SharedEvent,
@@ -169,7 +169,7 @@ mod tests {
             let event = SharedEvent::new(serde_json::from_value(record).unwrap());
             let names = SessionNames::new("toy", "one");
             let mut calls = ToolCalls::default();
-            assert_eq!(calls.take_event(&names, &event), None);
+            assert_eq!(calls.add_event(&names, &event), None);
             let row = calls.next_unanswered(&names).unwrap();
             assert_eq!(row[column.unwrap()] == Value::Null, is_null, "{damaged}");
         }

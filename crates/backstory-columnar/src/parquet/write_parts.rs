@@ -48,13 +48,10 @@ pub(super) fn write_parts(
         ..TableProgress::default()
     };
     progress(state);
-    let threads = std::thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(MAX_THREADS)
-        .min(plans.len());
+    let threads = options.threads.clamp(1, MAX_THREADS).min(plans.len());
     let mut readers = Vec::new();
     for _ in 0..threads {
-        readers.extend(memory.open_reader()?);
+        readers.push(memory.open_reader()?.ok_or(Error::NoStore)?);
     }
     let queue = Queue {
         plans: &plans,

@@ -4,6 +4,8 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use backstory_memory::WrittenRecord;
+
 use super::columns::Columns;
 use super::read::{Session, read_messages};
 use super::schema::MESSAGES;
@@ -13,63 +15,87 @@ use crate::rows::{Message, TokenUsage};
 /// Rows that are read together.
 const ROWS_AT_ONCE: u64 = 1024;
 
-/// Counter of the tokens of answers, row by row. The package repeats those of an answer in each of its rows: rows of the model that took the
-/// same input, with nothing but results of tools between them, are one answer.
+/// Recognizes the rows of one answer of the model: rows of the model that took the same input, with nothing but results of tools, and rows
+/// without tokens, between them.
 #[derive(Default)]
-pub(super) struct AnswerCounter {
-    /// Input of the answer, and its output tokens that were counted.
-    answer: Option<([i64; 3], i64)>,
+pub(crate) struct AnswerTracker {
+    input: Option<[i64; 3]>,
 }
 
-impl AnswerCounter {
-    /// Returns the input of an answer that a row is of; `None` when the row has no tokens.
-    fn advance_to(&mut self, row: &Message) -> Option<[i64; 3]> {
+/// Part of a row in an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AnswerStep {
+    /// First row of an answer.
+    New,
+    /// Further row of an answer.
+    Continued,
+    /// Row without tokens.
+    Other,
+}
+
+impl AnswerTracker {
+    /// Advances to the next row.
+    pub(crate) fn advance_to(&mut self, row: &Message) -> AnswerStep {
+        if row.kind == "user" && WrittenRecord::has_tool_result(&row.json) {
+            return AnswerStep::Other;
+        }
+        if row.kind != "assistant" {
+            self.input = None;
+        }
         let usage = &row.usage;
         let input = [
             usage.input_tokens,
             usage.cache_creation_input_tokens,
             usage.cache_read_input_tokens,
         ];
-        if row.kind == "user" && row.json.contains("\"tool_result\"") {
-            return None;
+        if input == [0; 3] {
+            return AnswerStep::Other;
         }
-        if row.kind != "assistant" {
-            self.answer = None;
+        match self.input.replace(input) == Some(input) {
+            true => AnswerStep::Continued,
+            false => AnswerStep::New,
         }
-        (input != [0; 3]).then_some(input)
     }
+}
 
+/// Counter of the tokens of answers, row by row: the package repeats those of an answer in each of its rows.
+#[derive(Default)]
+pub(super) struct AnswerCounter {
+    answers: AnswerTracker,
+    /// Output tokens of the current answer that were counted.
+    counted: i64,
+}
+
+impl AnswerCounter {
     /// Adds a row whose answer is counted already.
     pub(super) fn add_known(&mut self, row: &Message) {
-        if let Some(input) = self.advance_to(row) {
-            self.answer = Some((input, i64::MAX));
+        if self.answers.advance_to(row) != AnswerStep::Other {
+            self.counted = i64::MAX;
         }
     }
 
     /// Returns the tokens of a row of others that were not counted before.
     pub(super) fn count_row(&mut self, row: &Message) -> TokenUsage {
-        let Some(input) = self.advance_to(row) else {
-            return row.usage;
-        };
         let output = row.usage.output_tokens;
-        match &mut self.answer {
-            Some((known, counted)) if *known == input => {
-                let output_tokens = output.saturating_sub(*counted).max(0);
-                *counted = (*counted).max(output);
+        match self.answers.advance_to(row) {
+            AnswerStep::Other => row.usage,
+            AnswerStep::New => {
+                self.counted = output;
+                row.usage
+            }
+            AnswerStep::Continued => {
+                let output_tokens = output.saturating_sub(self.counted).max(0);
+                self.counted = self.counted.max(output);
                 TokenUsage {
                     output_tokens,
                     ..TokenUsage::default()
                 }
             }
-            answer => {
-                *answer = Some((input, output));
-                row.usage
-            }
         }
     }
 }
 
-/// Rows that others appended to a session of ours.
+/// Rows appended by other programs to a Backstory session.
 pub(crate) struct AppendedRows {
     start: u64,
     /// Tokens of each row that were not counted before; `None` for a row that the file had already.

@@ -17,7 +17,7 @@ const MAX_PREFIX_BYTES: u64 = 32 << 20;
 /// Window that reaches the whole prefix.
 const MAX_WINDOW_LOG: u32 = 26;
 /// Level 6 leaves a twelfth less, and takes a tenth more time for the whole file.
-const LEVEL: i32 = 3;
+const ZSTD_LEVEL: i32 = 3;
 /// Frame to be written: a range of the log, and the rows whose contents are its prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FramePlan {
@@ -112,7 +112,7 @@ pub(super) fn pack_frame(
         .min(MAX_WINDOW_LOG);
     let mut context = CCtx::create();
     let parameters = [
-        CParameter::CompressionLevel(LEVEL),
+        CParameter::CompressionLevel(ZSTD_LEVEL),
         CParameter::WindowLog(window),
         CParameter::EnableLongDistanceMatching(true),
         CParameter::ContentSizeFlag(true),

@@ -6,9 +6,9 @@ use hdf5_pure::{Dataset, Layout};
 const MAX_EXPANSION: u64 = 1040;
 const SLACK_BYTES: u64 = 1 << 20;
 /// Bytes of logs that any file may have.
-const REPETITIVE_LOG_BYTES: u64 = 256 << 20;
+const MAX_REPETITIVE_LOG_BYTES: u64 = 256 << 20;
 /// Bytes of chunks that are not stored, of a dataset that is read at once.
-const SPARSE_BYTES: u64 = 64 << 20;
+const MAX_SPARSE_BYTES: u64 = 64 << 20;
 /// Largest chunk that is read; those of session files have up to 64 KiB, of embeddings 1 MiB.
 const MAX_CHUNK_BYTES: u64 = 16 << 20;
 /// Bytes that filters may add to a chunk.
@@ -38,7 +38,7 @@ impl CheckedShape {
     /// Returns whether all elements may be read at once. Chunks that are not stored read as zeros, of which a small file can have any number.
     pub(super) fn fits_memory(&self) -> bool {
         let most = self.stored_bytes.saturating_mul(MAX_EXPANSION);
-        self.row_count().saturating_mul(self.row_bytes) <= most.saturating_add(SPARSE_BYTES)
+        self.row_count().saturating_mul(self.row_bytes) <= most.saturating_add(MAX_SPARSE_BYTES)
     }
 }
 
@@ -51,7 +51,7 @@ pub(super) fn max_content_bytes(file_bytes: u64) -> u64 {
 
 /// Bytes of logs that a file of `file_bytes` can have at most. Logs that repeat themselves are packed better than deflate can.
 pub(crate) fn max_log_bytes(file_bytes: u64) -> u64 {
-    max_content_bytes(file_bytes).saturating_add(REPETITIVE_LOG_BYTES)
+    max_content_bytes(file_bytes).saturating_add(MAX_REPETITIVE_LOG_BYTES)
 }
 
 /// Returns the shape of a dataset, or what is impossible about it.
@@ -67,12 +67,13 @@ pub(super) fn check_dataset(
             .try_fold(element_bytes, |bytes, size| bytes.checked_mul(*size))
     };
     let total = product(&dims).filter(|total| *total <= max_content_bytes(file_bytes));
-    if total.is_none() {
+    // There may be no rows, of any size.
+    let row_bytes = product(dims.get(1..).unwrap_or_default());
+    let (Some(_), Some(row_bytes)) = (total, row_bytes) else {
         return Err(CheckError::Impossible(format!(
             "{dims:?} elements of {element_bytes} bytes cannot be in a file of {file_bytes} bytes"
         )));
-    }
-    let row_bytes = product(dims.get(1..).unwrap_or_default()).unwrap_or(0);
+    };
     let mut stored_bytes = file_bytes;
     let chunk_rows = match dataset.layout()? {
         Layout::Chunked { chunk_shape, .. } => {

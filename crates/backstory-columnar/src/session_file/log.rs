@@ -16,6 +16,8 @@ use crate::rows::LogFile;
 
 /// Largest frame and prefix that are read.
 const MAX_READ_BYTES: u64 = 64 << 20;
+/// Rows of frames that any session may have, besides four for each of its rows. Of frames with more, the first and the last row are known.
+const EXTRA_FRAME_ROWS: usize = 1 << 16;
 
 /// Log file stored in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -187,6 +189,8 @@ impl<'a> Session<'a> {
         };
         let messages = Columns::open(self, MESSAGES)?;
         let mut starts = Vec::new();
+        // Frames are as many as a file claims, and all can refer to the same rows.
+        let mut rows_left = 0;
         let mut logs = Vec::new();
         let infos = self.log_infos(columns)?;
         // A frame of equal bytes expands 30,000 times, and all logs are in memory together.
@@ -205,6 +209,7 @@ impl<'a> Session<'a> {
                     .into_iter()
                     .map(|range| range[0] as u64)
                     .collect();
+                rows_left = starts.len() * 4 + EXTRA_FRAME_ROWS;
             }
             let mut file = LogFile {
                 path: log.path.clone(),
@@ -214,12 +219,17 @@ impl<'a> Session<'a> {
             for frame in self.log_frames(columns, messages.as_ref(), &log)? {
                 let offset = file.bytes.len() as u64;
                 let first = starts.partition_point(|start| *start < frame.prefix.start);
-                let rows = starts[first..]
-                    .iter()
-                    .take_while(|start| frame.prefix.contains(start))
-                    .count();
-                file.rows
-                    .extend((first..first + rows).map(|row| (offset, row as u32)));
+                let end = starts.partition_point(|start| *start < frame.prefix.end);
+                // Rows are what a frame is packed with, and those between need not be known for that.
+                let count = end.saturating_sub(first);
+                let step = match count <= rows_left {
+                    true => 1,
+                    false => count - 1,
+                };
+                let rows = (first..end).step_by(step.max(1)).take(rows_left);
+                let known = file.rows.len();
+                file.rows.extend(rows.map(|row| (offset, row as u32)));
+                rows_left -= file.rows.len() - known;
                 file.bytes
                     .extend(self.unpack_frame(columns, messages.as_ref(), &log, &frame)?);
             }

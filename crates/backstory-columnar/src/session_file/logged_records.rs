@@ -5,7 +5,6 @@ use std::io::{self, Write};
 
 use backstory_memory::WrittenRecord;
 use memchr::memchr;
-use serde::Deserialize;
 
 use super::limits::max_log_bytes;
 use super::open::SessionFile;
@@ -21,12 +20,6 @@ pub(super) struct LoggedRecords {
     ids: HashSet<String>,
     /// Beginning of a line whose end was not written yet.
     line: Vec<u8>,
-}
-
-#[derive(Deserialize)]
-struct RecordId {
-    #[serde(default)]
-    uuid: String,
 }
 
 impl LoggedRecords {
@@ -45,11 +38,7 @@ impl LoggedRecords {
     }
 
     fn add_line(&mut self, line: &[u8]) {
-        if let Ok(record) = serde_json::from_slice::<RecordId>(line)
-            && !record.uuid.is_empty()
-        {
-            self.ids.insert(record.uuid);
-        }
+        self.ids.extend(WrittenRecord::id_of_line(line));
     }
 
     fn end_log(&mut self) {

@@ -88,16 +88,10 @@ struct OldText {
 
 impl OldText {
     fn of_session(attributes: &SessionAttributes) -> Self {
-        let state = attributes
-            .other
-            .iter()
-            .find_map(|(name, value)| match value {
-                AttributeValue::Text(state) if name == STATE_ATTRIBUTE => Some(state),
-                _ => None,
-            });
+        let state = attributes.other_text(STATE_ATTRIBUTE);
         let missing = attributes.missing.as_deref().unwrap_or_default();
         OldText {
-            events: state.and_then(|state| events_of_state(state)),
+            events: state.and_then(events_of_state),
             is_evicted: is_text_evicted(missing),
         }
     }
@@ -108,7 +102,7 @@ fn is_text_evicted(missing: &str) -> bool {
     parts.any(|part| part == TEXT_EVICTED || part == TEXT_PARTLY_EVICTED)
 }
 
-/// Returns what a merged session lacks of what its new columns lack.
+/// Returns the parts missing after merging.
 fn missing_in_file(merged: &SessionColumns, old: &OldText) -> Option<String> {
     let missing = merged.attributes.missing.as_deref()?;
     let has_text = !old.is_evicted && old.events >= Some(merged.lost.events);
@@ -574,6 +568,12 @@ fn merge_calls(
     let keys = call_keys(new, comparable_id);
     let old_keys = call_keys(&old, comparable_id);
     merge_rows(new, old, &keys, old_keys, |new, old| {
+        // Only the result is there: the call's event is damaged or evicted.
+        if new.name.is_empty() && !old.name.is_empty() {
+            new.name = old.name;
+            new.message_uuid = old.message_uuid;
+            new.timestamp = old.timestamp;
+        }
         if new.result_uuid.is_empty() {
             new.result_uuid = old.result_uuid;
         }

@@ -24,6 +24,7 @@ mod tests;
 mod unlisted;
 mod write;
 
+pub(crate) use appended::{AnswerStep, AnswerTracker};
 #[cfg(any(test, feature = "fuzzing"))]
 pub use fuzz::{check_bytes, find_sealed_blocks, reseal_blocks, reseal_checksums};
 pub(crate) use limits::max_log_bytes;

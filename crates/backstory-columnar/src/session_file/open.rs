@@ -20,7 +20,7 @@ use crate::hdf5::SharedSource;
 /// Bytes that reading one object may take beyond twice the file.
 const READ_SLACK_BYTES: u64 = 64 << 20;
 /// Rows that a file may have besides one for every fourth byte. Rows of zeros take no space, so that only this bounds them.
-const MIN_MAX_ROWS: u64 = 1 << 16;
+const EXTRA_ROWS: u64 = 1 << 16;
 
 /// Session file opened for reading. What is read is never more than the file can hold, whatever it claims.
 pub struct SessionFile {
@@ -146,7 +146,7 @@ impl SessionFile {
 
     /// Rows that a table of the file can have.
     pub(super) fn max_rows(&self) -> u64 {
-        self.file_bytes() / 4 + MIN_MAX_ROWS
+        self.file_bytes() / 4 + EXTRA_ROWS
     }
 
     /// Allows the next operation to read each byte of the file about twice.

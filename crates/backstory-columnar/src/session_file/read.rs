@@ -1,6 +1,7 @@
 //! Reading one session.
 
 use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use hdf5_pure::Group;
@@ -136,6 +137,56 @@ impl<'a> Session<'a> {
         read_messages(&columns, rows.start.min(end)..end)
     }
 
+    /// Returns the ids of messages of ours, which have a number of an event.
+    pub(crate) fn own_message_ids(&self) -> Result<HashSet<String>> {
+        let mut ids = HashSet::new();
+        let Some(columns) = Columns::open(self, MESSAGES)? else {
+            return Ok(ids);
+        };
+        // Others append without a number.
+        let rows = columns.message_rows()?.min(columns.dataset_rows("seq")?);
+        for window in windows_of(0..rows) {
+            let numbers = columns.read_numbers("seq", window.clone())?;
+            let texts = columns.read_texts("uuid", window)?;
+            let own = texts.into_iter().zip(numbers);
+            let own = own.filter(|(id, number)| *number > 0.0 && !id.is_empty());
+            ids.extend(own.map(|(id, _)| id));
+        }
+        Ok(ids)
+    }
+
+    /// Calls `visit` with the JSON of every message, in windows of rows.
+    pub(crate) fn visit_message_json(&self, mut visit: impl FnMut(&str)) -> Result<()> {
+        let Some(columns) = Columns::open(self, MESSAGES)? else {
+            return Ok(());
+        };
+        for window in windows_of(0..columns.message_rows()?) {
+            let mut ranges = columns.read_fields("content_index", window, CONTENT_FIELDS)?;
+            for range in &mut ranges {
+                // Without the text.
+                range[1] = 0;
+            }
+            for [_, json] in columns.read_text_pairs("content_bytes", &ranges)? {
+                visit(&json);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the ids of the messages of each tool call: of the call and of the result.
+    pub(crate) fn call_message_ids(&self) -> Result<Vec<[String; 2]>> {
+        let mut ids = Vec::new();
+        let Some(columns) = Columns::open(self, TOOL_CALLS)? else {
+            return Ok(ids);
+        };
+        for window in windows_of(0..columns.call_rows()?) {
+            let calls = columns.read_texts("message_uuid", window.clone())?;
+            let results = columns.read_texts("result_uuid", window)?;
+            ids.extend(calls.into_iter().zip(results).map(<[String; 2]>::from));
+        }
+        Ok(ids)
+    }
+
     /// Returns the sum of the tokens of all messages, those of rows that others appended to ours counted once.
     pub fn sum_usage(&self) -> Result<TokenUsage> {
         match Columns::open(self, MESSAGES)? {
@@ -151,8 +202,7 @@ impl<'a> Session<'a> {
         };
         let end = columns.call_rows()?.min(rows.end);
         let mut calls = Vec::new();
-        for start in (rows.start.min(end)..end).step_by(WINDOW_ROWS as usize) {
-            let window = start..end.min(start + WINDOW_ROWS);
+        for window in windows_of(rows.start.min(end)..end) {
             let [ids, messages, names, results] =
                 CALL_TEXTS.map(|name| columns.read_texts(name, window.clone()));
             let texts = ids?.into_iter().zip(messages?).zip(names?).zip(results?);
@@ -243,6 +293,12 @@ impl<'a> Session<'a> {
     }
 }
 
+/// Divides rows into those that are read together.
+fn windows_of(rows: Range<u64>) -> impl Iterator<Item = Range<u64>> {
+    let starts = rows.clone().step_by(WINDOW_ROWS as usize);
+    starts.map(move |start| start..rows.end.min(start + WINDOW_ROWS))
+}
+
 impl Columns<'_> {
     /// Sums the column `usage`. Rows that are only allocated are zero.
     pub(super) fn sum_usage(&self) -> Result<TokenUsage> {
@@ -281,8 +337,7 @@ pub(super) fn usage_from(
 
 pub(super) fn read_messages(columns: &Columns<'_>, rows: Range<u64>) -> Result<Vec<Message>> {
     let mut messages = Vec::new();
-    for start in rows.clone().step_by(WINDOW_ROWS as usize) {
-        let window = start..rows.end.min(start + WINDOW_ROWS);
+    for window in windows_of(rows) {
         let [uuids, parents, kinds, roles, models] =
             MESSAGE_TEXTS.map(|name| columns.read_texts(name, window.clone()));
         let texts = uuids?

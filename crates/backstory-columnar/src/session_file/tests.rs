@@ -2,7 +2,7 @@
 
 use super::fuzz::{check_bytes, reseal_checksums};
 use super::{SessionFile, WriteOptions, write_sessions};
-use crate::hdf5::datatype::{integer_type, text_type};
+use crate::hdf5::datatype::{EncodedType, integer_type, text_type};
 use crate::hdf5::{DatasetLayout, FileWriter, Filter, Storage};
 use crate::rows::{
     Artifact, AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage,
@@ -489,6 +489,153 @@ fn expanding_logs(sessions: usize, logs: usize, frames: usize) -> Vec<u8> {
     writer.finish(root).unwrap();
     drop(writer);
     bytes.into_inner()
+}
+
+#[test]
+fn calls_of_own_messages_are_recognized_without_their_content() {
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    let mut writer = FileWriter::create(&mut bytes, 1).unwrap();
+    let id = writer.text_reference("uuid-1").unwrap();
+    // Content that cannot be read.
+    let index = super::schema::range_type(super::schema::CONTENT_FIELDS);
+    let index_bytes = vec![1; index.size];
+    let messages = [
+        ("uuid", write_column(&mut writer, text_type(), &id)),
+        (
+            "seq",
+            write_column(&mut writer, integer_type(4, false), &[1, 0, 0, 0]),
+        ),
+        (
+            "content_index",
+            write_column(&mut writer, index, &index_bytes),
+        ),
+    ];
+    let calls = [
+        ("tool_use_id", write_column(&mut writer, text_type(), &id)),
+        ("message_uuid", write_column(&mut writer, text_type(), &id)),
+    ];
+    let messages = writer.write_group(&named_links(&messages), &[]).unwrap();
+    let calls = writer.write_group(&named_links(&calls), &[]).unwrap();
+    let members = named_links(&[("messages", messages), ("tool_calls", calls)]);
+    finish_file(&mut writer, &members);
+    drop(writer);
+    let file = SessionFile::from_bytes(bytes.into_inner()).unwrap();
+    let session = file.session("a").unwrap();
+    assert!(session.messages(0..1).is_err());
+    let calls = crate::added_calls::AddedCalls::find(&session).unwrap();
+    assert!(calls.is_empty());
+}
+
+/// Writes a column of elements that are encoded already.
+fn write_column<W: std::io::Write + std::io::Seek>(
+    writer: &mut FileWriter<W>,
+    datatype: EncodedType,
+    data: &[u8],
+) -> u64 {
+    let layout = DatasetLayout {
+        dims: vec![(data.len() / datatype.size) as u64],
+        datatype,
+        storage: Storage::Contiguous,
+    };
+    writer.write_dataset(&layout, &[data], &[]).unwrap()
+}
+
+fn named_links(members: &[(&str, u64)]) -> Vec<(String, u64)> {
+    let members = members.iter();
+    members.map(|(name, at)| (name.to_string(), *at)).collect()
+}
+
+/// Makes a group `sessions` with one session of these members the root of a file.
+fn finish_file<W: std::io::Write + std::io::Seek>(
+    writer: &mut FileWriter<W>,
+    members: &[(String, u64)],
+) {
+    let session = writer.write_group(members, &[]).unwrap();
+    let sessions = writer.write_group(&[("a".into(), session)], &[]).unwrap();
+    let version = AttributeValue::Integer(1);
+    let version = writer.encode_attribute("schema_version", &version).unwrap();
+    let root = writer
+        .write_group(&[("sessions".into(), sessions)], &[version])
+        .unwrap();
+    writer.finish(root).unwrap();
+}
+
+#[test]
+fn rows_that_are_too_large_are_refused_where_there_are_none() {
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    let mut writer = FileWriter::create(&mut bytes, 1).unwrap();
+    let layout = DatasetLayout {
+        datatype: integer_type(1, false),
+        dims: vec![0, 1 << 40, 1 << 40],
+        storage: Storage::Contiguous,
+    };
+    let huge = writer.write_dataset(&layout, &[], &[]).unwrap();
+    let artifacts = writer.write_group(&[("huge".into(), huge)], &[]).unwrap();
+    finish_file(&mut writer, &[("artifacts".into(), artifacts)]);
+    drop(writer);
+    let file = SessionFile::from_bytes(bytes.into_inner()).unwrap();
+    let error = file.session("a").unwrap().artifacts().unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("cannot be in a file"), "{error}");
+}
+
+#[test]
+fn frames_that_refer_to_the_same_rows_take_little_memory() {
+    const ROWS: usize = 3000;
+    const FRAMES: usize = 4000;
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    let mut writer = FileWriter::create(&mut bytes, 1).unwrap();
+    // Rows without content all begin where the first one does.
+    let index = super::schema::range_type(super::schema::CONTENT_FIELDS);
+    let index_bytes = index.size * ROWS;
+    let uuids = [0; 16 * ROWS];
+    let byte = integer_type(1, false);
+    let messages = [
+        ("uuid", write_column(&mut writer, text_type(), &uuids)),
+        (
+            "content_index",
+            write_column(&mut writer, index, &vec![0; index_bytes]),
+        ),
+        (
+            "content_bytes",
+            write_column(&mut writer, byte.clone(), b"x"),
+        ),
+    ];
+    let packed = zstd::encode_all(&b""[..], 3).unwrap();
+    let frame: Vec<u8> = [0, packed.len() as u64, 0, 1]
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect();
+    let data = packed.repeat(FRAMES);
+    let length = AttributeValue::Integer(0);
+    let length = writer.encode_attribute("length", &length).unwrap();
+    let layout = DatasetLayout {
+        datatype: byte,
+        dims: vec![data.len() as u64],
+        storage: Storage::Contiguous,
+    };
+    let data = writer.write_dataset(&layout, &[&data], &[length]).unwrap();
+    let frames = frame.repeat(FRAMES);
+    let frame_type = super::schema::frame_type();
+    let log = [
+        ("0", data),
+        ("0_index", write_column(&mut writer, frame_type, &frames)),
+    ];
+    let used = AttributeValue::Integer(ROWS as i64);
+    let used = writer.encode_attribute("n_used", &used).unwrap();
+    let messages = writer
+        .write_group(&named_links(&messages), &[used])
+        .unwrap();
+    let log = writer.write_group(&named_links(&log), &[]).unwrap();
+    finish_file(
+        &mut writer,
+        &named_links(&[("messages", messages), ("log", log)]),
+    );
+    drop(writer);
+    let file = SessionFile::from_bytes(bytes.into_inner()).unwrap();
+    let logs = file.session("a").unwrap().read_logs().unwrap();
+    let rows = logs[0].rows.len();
+    assert!(0 < rows && rows <= 4 * ROWS + (1 << 16), "{rows}");
 }
 
 /// Sets bytes behind every block with a signature.

@@ -23,27 +23,17 @@ use crate::hdf5::FileWriter;
 use crate::hdf5::group::Link;
 use crate::redaction::{comparable_ids, is_unredacted, redacted_id};
 use crate::replacement::{NewVersion, WriteLock, lock_old_version, resolve_target};
-use crate::rows::{Artifact, AttributeValue, Message, SessionColumns, link_name};
+use crate::rows::{
+    Artifact, AttributeValue, Message, SessionAttributes, SessionColumns, link_name,
+};
 
 /// Options of writing a file.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct WriteOptions {
-    /// Threads that compress.
+    /// Threads that compress; 0 is one.
     pub threads: usize,
     /// Redacts the rows of a session that the old file has unredacted, where the new ones are redacted.
     pub redactor: Option<Redactor>,
-    /// Wait for another process that writes the file, or has it open in h5py; else that is an error.
-    pub wait: bool,
-}
-
-impl Default for WriteOptions {
-    fn default() -> Self {
-        Self {
-            threads: 1,
-            redactor: None,
-            wait: true,
-        }
-    }
 }
 
 /// Result of writing a file.
@@ -78,12 +68,12 @@ where
     I: IntoIterator<Item = Result<SessionColumns>>,
 {
     let target = resolve_target(path)?;
-    let _lock = WriteLock::acquire(&target, options.wait)?;
-    let locked = lock_old_version(&target, options.wait)?;
+    let _lock = WriteLock::acquire(&target)?;
+    let locked = lock_old_version(&target)?;
     let old = match &locked {
         Some(file) => {
             let file = file.try_clone().map_err(Error::io(&target))?;
-            let old = SessionFile::from_file(&target, file).map_err(Error::of_output)?;
+            let old = SessionFile::from_file(&target, file).map_err(Error::into_target_error)?;
             old.check_unlisted()?;
             old.check_carry_over(&old.root_group(), "", 0, &mut 0)?;
             Some(old)
@@ -148,16 +138,18 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
                 }
                 None => None,
             };
+            if let Some(old) = &old
+                && is_other_session(&session.attributes, &old.attributes()?)
+            {
+                return Err(self.other_session(old.id()));
+            }
             self.write_session(session, old)?;
         }
         let mut left: Vec<_> = left.into_iter().collect();
         left.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         for (id, group) in left {
             if written.contains(&id) {
-                return Err(Error::BadTarget {
-                    path: self.target.to_owned(),
-                    what: format!("has another session named \"{id}\" now: try again"),
-                });
+                return Err(self.other_session(&id));
             }
             let address = self
                 .copier()?
@@ -166,6 +158,14 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
             self.report.carried_over += 1;
         }
         self.write_root(source)
+    }
+
+    /// Error of a session whose name another one got since its place was chosen.
+    fn other_session(&self, name: &str) -> Error {
+        Error::BadTarget {
+            path: self.target.to_owned(),
+            what: format!("has another session named \"{name}\" now: try again"),
+        }
     }
 
     fn write_session(
@@ -357,6 +357,15 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
         self.report.file_bytes = written.map_err(io)?;
         Ok(())
     }
+}
+
+/// Returns whether two versions are known to be of different sessions. Files of others name no agent, and not always the id.
+fn is_other_session(new: &SessionAttributes, old: &SessionAttributes) -> bool {
+    let has_other_agent = !new.agent.is_empty() && !old.agent.is_empty() && new.agent != old.agent;
+    let ids = new.session_id_original.as_ref();
+    let ids = ids.zip(old.session_id_original.as_ref());
+    has_other_agent
+        || ids.is_some_and(|(new, old)| new != old && redacted_id(new) != redacted_id(old))
 }
 
 fn name_set<'a>(names: &[&'a str]) -> HashSet<&'a str> {

@@ -92,6 +92,23 @@ fn contents_that_were_evicted_stay_in_the_file() {
 }
 
 #[test]
+fn a_call_of_which_only_the_result_is_left_keeps_its_name() {
+    let place = Place::new();
+    place.write(vec![session("a", 4)]);
+    let mut new = session("a", 4);
+    let result = ToolCall {
+        tool_use_id: "call-1".into(),
+        result_uuid: "message-2".into(),
+        timestamp: 9.0,
+        result: tool_call(1).result,
+        ..ToolCall::default()
+    };
+    new.tool_calls[1] = result;
+    place.write(vec![new]);
+    assert_eq!(place.read("a").tool_calls, session("a", 4).tool_calls);
+}
+
+#[test]
 fn records_that_are_in_a_log_twice_stay_two_rows() {
     let place = Place::new();
     let mut twice = session("a", 2);

@@ -1,8 +1,10 @@
 //! What is written is read again.
 
+use std::collections::HashSet;
+
 use backstory_columnar::{
     AttributeValue, Error, LogFile, Message, SessionColumns, SessionFile, TokenUsage, ToolCall,
-    WriteOptions, write_sessions,
+    WriteOptions, unpack_logs, write_sessions,
 };
 use proptest::prelude::*;
 
@@ -279,4 +281,65 @@ proptest! {
         let read = place.read(&written.id);
         prop_assert_eq!(without_log_rows(read), without_log_rows(written));
     }
+}
+
+#[test]
+fn calls_without_ids_are_other_records_in_each_session() {
+    let place = Place::new();
+    let with_call = |id: &str| SessionColumns {
+        id: id.into(),
+        messages: vec![Message {
+            seq: 0,
+            ..message(0)
+        }],
+        tool_calls: vec![ToolCall {
+            name: "Bash".into(),
+            args: "{}".into(),
+            result: format!("result of {id}"),
+            ..ToolCall::default()
+        }],
+        ..SessionColumns::default()
+    };
+    place.write(vec![with_call("a"), with_call("b")]);
+    let folder = tempfile::tempdir().unwrap();
+    let unpacked = unpack_logs(&place.file(), folder.path()).unwrap();
+    let mut ids = HashSet::new();
+    for log in &unpacked.logs {
+        let text = std::fs::read_to_string(&log.file).unwrap();
+        let lines = text.lines().filter(|line| line.contains("\"tool_"));
+        for line in lines {
+            let record: serde_json::Value = serde_json::from_str(line).unwrap();
+            ids.insert(record["uuid"].as_str().unwrap().to_string());
+        }
+    }
+    assert_eq!(ids.len(), 4, "{ids:?}");
+}
+
+#[test]
+fn a_row_without_tokens_does_not_end_an_answer() {
+    let place = Place::new();
+    let row = |number: u32, input_tokens: i64| Message {
+        seq: 0,
+        kind: "assistant".into(),
+        usage: TokenUsage {
+            input_tokens,
+            ..TokenUsage::default()
+        },
+        ..message(number)
+    };
+    place.write(vec![SessionColumns {
+        id: "a".into(),
+        messages: vec![row(0, 5), row(1, 0), row(2, 5), row(3, 6)],
+        ..SessionColumns::default()
+    }]);
+    let folder = tempfile::tempdir().unwrap();
+    let unpacked = unpack_logs(&place.file(), folder.path()).unwrap();
+    let log = std::fs::read_to_string(&unpacked.logs[0].file).unwrap();
+    let response = |line: &str| -> String {
+        let record: serde_json::Value = serde_json::from_str(line).unwrap();
+        record["message"]["id"].as_str().unwrap().to_string()
+    };
+    let responses: Vec<String> = log.lines().map(response).collect();
+    let expected = ["message-0", "message-1", "message-0", "message-3"];
+    assert_eq!(responses, expected);
 }

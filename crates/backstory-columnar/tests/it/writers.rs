@@ -36,25 +36,19 @@ fn writers_of_one_file_wait_for_each_other() {
 }
 
 #[test]
-fn a_locked_file_is_refused_when_waiting_is_not_wanted() {
+fn a_writer_waits_until_a_file_is_not_locked() {
     let place = Place::new();
     place.write(vec![session("a", 1)]);
     let holder = fs::File::open(place.file()).unwrap();
     holder.lock().unwrap();
-    let write = || {
-        write_sessions(
-            &place.file(),
-            "test",
-            [Ok(session("b", 1))],
-            &WriteOptions {
-                wait: false,
-                ..WriteOptions::default()
-            },
-        )
-    };
-    assert!(matches!(write(), Err(Error::Locked { .. })));
-    drop(holder);
-    write().unwrap();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| place.write(vec![session("b", 1)]));
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        assert!(!writer.is_finished());
+        assert_eq!(place.open().session_ids().unwrap(), ["a"]);
+        drop(holder);
+    });
+    assert_eq!(place.open().session_ids().unwrap(), ["a", "b"]);
 }
 
 #[test]
@@ -86,6 +80,23 @@ fn a_failure_leaves_the_old_file() {
     assert_eq!(error.to_string(), "the store is closed");
     assert_eq!(fs::read(place.file()).unwrap(), before);
     assert_eq!(fs::read_dir(place.folder()).unwrap().count(), 1);
+}
+
+#[test]
+fn sessions_of_other_agents_and_ids_are_not_merged() {
+    let place = Place::new();
+    place.write(vec![session("a", 2)]);
+    let before = fs::read(place.file()).unwrap();
+    // Placed when the file had no session of that name.
+    let (mut agent, mut id) = (session("a", 3), session("a", 3));
+    agent.attributes.agent = "other".into();
+    id.attributes.session_id_original = Some("b".into());
+    for other in [agent, id] {
+        let options = WriteOptions::default();
+        let error = write_sessions(&place.file(), "test", [Ok(other)], &options).unwrap_err();
+        assert!(error.to_string().contains("try again"), "{error}");
+        assert_eq!(fs::read(place.file()).unwrap(), before);
+    }
 }
 
 #[test]
@@ -138,7 +149,7 @@ fn what_is_in_the_way_is_refused_at_once() {
             let error = write_sessions(&place.file(), "test", [Ok(session("b", 1))], &options)
                 .unwrap_err()
                 .to_string();
-            assert!(error.contains("is in the way"), "{error}");
+            assert!(error.contains("not a regular file owned by you"), "{error}");
             assert!(error.contains(name), "{error}");
             let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir(&path));
         }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use backstory_columnar::{
-    AttributeValue, ExportOptions, SessionFile, Table, TableOptions, export_file, export_table,
-    export_tables,
+    AttributeValue, ExportOptions, SessionFile, Table, TableOptions, export_file, export_folder,
+    export_table, export_tables,
 };
 use backstory_memory::{Caps, ImportOptions, Memory, RetainOptions, Sources};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -442,6 +442,43 @@ fn evicted_rows_of_an_hdf5_file_are_redacted_when_redaction_is_switched_on() {
     });
 }
 
+/// Exports to a folder of HDF5 files, and returns their names.
+fn export_h5_folder(memory: &Memory, folder: &Path, redact: bool) -> Vec<String> {
+    let options = ExportOptions {
+        threads: 1,
+        redactor: redact.then(|| memory.store_redactor().unwrap()),
+        embedder: None,
+    };
+    let report = export_folder(memory, &all_sessions(memory), folder, &options, &|_| {}).unwrap();
+    assert_eq!(report.failed, []);
+    let entries = std::fs::read_dir(folder).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.collect()
+}
+
+#[test]
+fn a_file_that_a_killed_export_renamed_keeps_its_name() {
+    let logs = Logs::generate(0);
+    logs.add_session(&format!("shop-{}", secret()), "2026-03-04", 2);
+    let (unredacted, redacted) = ("unredacted", "redacted");
+    let [unredacted, redacted] = [(unredacted, false), (redacted, true)].map(|(name, redact)| {
+        let memory = Memory::open(&logs.path(name)).unwrap();
+        import_as(&logs, &memory, redact);
+        memory
+    });
+    let (folder, other) = (logs.path("columns"), logs.path("other"));
+    let before = export_h5_folder(&unredacted, &folder, false);
+    let expected = export_h5_folder(&redacted, &other, true);
+    assert_ne!(before, expected);
+    std::fs::rename(folder.join(&before[0]), folder.join(&expected[0])).unwrap();
+    for _ in 0..2 {
+        assert_eq!(export_h5_folder(&redacted, &folder, true), expected);
+    }
+    let file = SessionFile::open(&folder.join(&expected[0])).unwrap();
+    let ids = file.session_ids().unwrap();
+    assert!(ids.len() == 1 && ids[0].contains("[REDACTED:"), "{ids:?}");
+}
+
 /// Flips a bit in the first block of text of a store.
 fn damage_first_block(logs: &Logs) {
     let database = Connection::open(logs.path("store/backstory.db")).unwrap();
@@ -511,4 +548,25 @@ fn text_that_is_damaged_in_the_store_stays_as_it_was_written() {
     assert_eq!(texts["events"].len(), before["events"].len() + 1);
     assert_eq!(texts["tool_calls"].len(), before["tool_calls"].len());
     assert!(texts["tool_calls"] != before["tool_calls"]);
+}
+
+#[test]
+fn usage_of_damaged_events_counts_once_beside_an_unknown_session() {
+    let logs = Logs::generate(0);
+    for id in ["gone", "one"] {
+        logs.add_session(id, "2026-03-04", 3);
+    }
+    let folder = logs.path("tables");
+    export_all(&logs.memory(), &folder);
+    assert_eq!(table_rows(&folder, Table::Usage).len(), 6);
+    std::fs::remove_file(logs.path(CLAUDE_FOLDER).join("gone.jsonl")).unwrap();
+    let memory = open_store(&logs);
+    import(&logs, &memory);
+    damage_first_block(&logs);
+    append(&logs, "one", &["user \"thanks\""]);
+    import(&logs, &memory);
+    let report = export_all(&memory, &folder);
+    assert_eq!(report.damage.len(), 1, "{:?}", report.damage);
+    assert_eq!(table_rows(&folder, Table::Usage).len(), 6);
+    assert_eq!(table_rows(&folder, Table::Events).len(), 9);
 }

@@ -256,21 +256,6 @@ fn sessions_of_a_part_that_are_not_exported_again_stay() {
         of_session(&table_texts(&fresh), "two")
     );
     assert_eq!(table_rows(&folder, Table::Sessions).len(), 2);
-    let options = TableOptions {
-        allow_loss: true,
-        rewrite: true,
-        ..options
-    };
-    export_tables(
-        &memory,
-        &all_sessions(&memory),
-        &folder,
-        &options,
-        &mut |_| {},
-    )
-    .unwrap();
-    assert_eq!(table_rows(&folder, Table::Sessions).len(), 1);
-    assert_eq!(table_rows(&folder, Table::Events).len(), 4);
 }
 
 #[test]
@@ -423,6 +408,105 @@ fn rows_of_unknown_sessions_are_copied_as_they_are() {
     }
 }
 
+/// Writes the table of sessions as `convert` does; returns the sessions that were left as they were, and the number of events of each.
+fn convert_sessions(logs: &Logs, file: &Path) -> (Vec<String>, BTreeMap<String, i64>) {
+    let memory = logs.memory();
+    let options = TableOptions {
+        preserve_missing_rows: true,
+        ..all_options()
+    };
+    let report = export_table(
+        &memory,
+        &all_sessions(&memory),
+        Table::Sessions,
+        file,
+        &options,
+        &mut |_| {},
+    );
+    let rows = rows_of(file);
+    let rows = rows.iter();
+    let events = rows.map(|row| {
+        (
+            text(row, "session").unwrap(),
+            number(row, "events").unwrap(),
+        )
+    });
+    (report.unwrap().lost, events.collect())
+}
+
+#[test]
+fn a_session_that_lost_events_keeps_its_row() {
+    let (all, cut, middle) = (&[0, 1, 2, 3, 4, 5][..], &[0, 1, 2][..], &[0, 1, 5][..]);
+    for left in [cut, middle] {
+        let logs = Logs::generate(0);
+        // Another session around the time of the one that loses events.
+        logs.add_session("around", "2026-03-04", 9);
+        logs.add_session("one", "2026-03-04", 5);
+        let file = logs.path("sessions.parquet");
+        let log = logs.path("home/.claude/projects/-home-ada-shop/one.jsonl");
+        let whole = std::fs::read_to_string(&log).unwrap();
+        for (lines, lost) in [(all, false), (left, true), (all, false)] {
+            let kept = whole.lines().enumerate();
+            let kept = kept.filter(|(number, _)| lines.contains(number));
+            let kept: String = kept.map(|(_, line)| format!("{line}\n")).collect();
+            std::fs::write(&log, kept).unwrap();
+            let (found, events) = convert_sessions(&logs, &file);
+            assert_eq!(found == ["one"], lost, "{left:?}: {found:?}");
+            assert_eq!(events["one"], 6, "{left:?}");
+        }
+    }
+}
+
+#[test]
+fn a_fork_gives_its_events_back_to_its_parent_in_the_table_of_sessions() {
+    let logs = Logs::generate(0);
+    logs.add_session("one", "2026-03-04", 5);
+    let folder = logs.path("home/.claude/projects/-home-ada-shop");
+    let whole = std::fs::read_to_string(folder.join("one.jsonl")).unwrap();
+    let fork = whole.replace("\"sessionId\":\"one\"", "\"sessionId\":\"two\"");
+    std::fs::write(folder.join("two.jsonl"), fork).unwrap();
+    std::fs::remove_file(folder.join("one.jsonl")).unwrap();
+    let file = logs.path("sessions.parquet");
+    let (lost, events) = convert_sessions(&logs, &file);
+    assert_eq!((lost.len(), events["two"]), (0, 6));
+    let begun: String = whole
+        .lines()
+        .take(4)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    std::fs::write(folder.join("one.jsonl"), begun).unwrap();
+    let (lost, events) = convert_sessions(&logs, &file);
+    assert_eq!(lost, [""; 0]);
+    assert_eq!(events.values().sum::<i64>(), 6, "{events:?}");
+    assert_eq!(events.len(), 2);
+
+    // Both had the history when they were written one by one.
+    let [one, two] = ["one.jsonl", "two.jsonl"].map(|name| folder.join(name));
+    let aside = logs.path("aside.jsonl");
+    std::fs::remove_file(&file).unwrap();
+    std::fs::rename(&one, &aside).unwrap();
+    convert_sessions(&logs, &file);
+    std::fs::rename(&aside, &one).unwrap();
+    std::fs::rename(&two, &aside).unwrap();
+    let (_, events) = convert_sessions(&logs, &file);
+    assert_eq!((events["one"], events["two"]), (4, 6));
+    std::fs::rename(&aside, &two).unwrap();
+    let (lost, events) = convert_sessions(&logs, &file);
+    assert_eq!(lost, [""; 0]);
+    assert_eq!((events["one"], events["two"]), (4, 2));
+}
+
+#[test]
+fn a_store_that_was_removed_is_an_error() {
+    let logs = Logs::generate(0);
+    let memory = Memory::open(&logs.path("none")).unwrap();
+    std::fs::remove_dir_all(logs.path("none")).unwrap();
+    let file = logs.path("events.parquet");
+    let table = Table::Events;
+    let written = export_table(&memory, &[], table, &file, &all_options(), &mut |_| {});
+    assert!(matches!(written, Err(Error::NoStore)), "{written:?}");
+}
+
 #[test]
 fn parts_of_a_folder_are_private() {
     let logs = Logs::generate(0);
@@ -509,8 +593,8 @@ fn a_link_is_followed_and_a_pipe_is_refused() {
     for (name, reason) in [
         ("pipe.parquet", "not a regular file"),
         ("dangling.parquet", "symbolic link"),
-        ("a.parquet", "is in the way"),
-        ("b.parquet", "is in the way"),
+        ("a.parquet", "not a regular file owned by you"),
+        ("b.parquet", "not a regular file owned by you"),
     ] {
         let error = write(&logs.path(name)).unwrap_err().to_string();
         assert!(error.contains(reason), "{name}: {error}");

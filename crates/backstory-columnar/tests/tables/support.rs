@@ -69,6 +69,7 @@ pub(crate) fn all_sessions(memory: &Memory) -> Vec<SessionRow> {
 
 pub(crate) fn all_options() -> TableOptions {
     TableOptions {
+        threads: 2,
         with_unlisted_usage: true,
         ..TableOptions::new(NOW)
     }

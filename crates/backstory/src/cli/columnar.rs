@@ -7,10 +7,10 @@ use clap::{Args, ValueEnum};
 
 use super::{FilterArgs, agent};
 
-/// Turn agents' logs into columnar files, without a store.
+/// Convert agent logs to columnar files, without a store.
 ///
-/// FILE.h5 is one HDF5 file for all sessions, FILE.parquet one table of events, FOLDER/ a file each. What a file has already stays;
-/// sessions that are new or have grown are added.
+/// FILE.h5 is one HDF5 file for all sessions, FILE.parquet one table of events, FOLDER/ a file each. Existing sessions are kept;
+/// new or grown ones are added.
 #[derive(Debug, Args)]
 pub(crate) struct ConvertArgs {
     /// Logs of any supported agent, or folders with logs.
@@ -29,10 +29,10 @@ pub(crate) struct ConvertArgs {
     pub(crate) json: bool,
 }
 
-/// Write sessions of the store to columnar files.
+/// Export stored sessions to columnar files.
 ///
-/// FILE.h5 is one HDF5 file for all sessions, FILE.parquet one table of events, FOLDER/ a file each. What a file has already stays;
-/// sessions that are new or have grown are added.
+/// FILE.h5 is one HDF5 file for all sessions, FILE.parquet one table of events, FOLDER/ a file each. Existing sessions are kept;
+/// new or grown ones are added.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
     /// Only these sessions: ids or beginnings of them.
@@ -62,7 +62,7 @@ pub(crate) struct OutputArgs {
     /// Model that embeds the messages of HDF5 files; the one in use unless given, see `backstory model`.
     #[arg(long, value_name = "MODEL")]
     pub(crate) embed: Option<String>,
-    /// No embeddings, although a model is in use.
+    /// Omit embeddings, even if a model is configured.
     #[arg(long, conflicts_with = "embed")]
     pub(crate) no_embed: bool,
 }
@@ -110,7 +110,7 @@ pub(crate) enum OnOff {
     Off,
 }
 
-/// Show what a columnar file holds.
+/// Summarize a columnar file.
 #[derive(Debug, Args)]
 pub(crate) struct InspectArgs {
     /// An HDF5 file, also one that is still growing or was left unclosed; a Parquet file; or a folder of such files.

@@ -77,7 +77,7 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
 /// Adds to the report what could not be read of HDF5 files; returns whether there is any.
 #[cfg(feature = "columnar")]
 fn add_unpacking_problems(
-    unpacked: &super::columnar::UnpackedLogs,
+    unpacked: &super::columnar::UnpackedFiles,
     report: &mut ImportReport,
     arguments: &SweepArgs,
 ) -> bool {

@@ -171,6 +171,26 @@ fn only_changed_sessions_of_a_folder_are_written() {
     assert_eq!(shown["sessions"].as_object().unwrap().len(), 1);
 }
 
+#[test]
+fn a_session_in_two_files_of_a_folder_is_listed_twice() {
+    let environment = Environment::new();
+    let log = environment.write(&claude_path(1), turn(1));
+    let folder = output(&environment, "columns");
+    std::fs::create_dir(&folder).unwrap();
+    for name in ["a.h5", "b.h5"] {
+        let file = format!("{folder}/{name}");
+        environment.json(&["convert", log.to_str().unwrap(), "-o", &file]);
+    }
+    as_the_package_writes(Path::new(&format!("{folder}/a.h5")));
+    let shown = environment.json(&["inspect", &folder]);
+    let id = claude_id(1);
+    let sessions = shown["sessions"].as_object().unwrap();
+    assert_eq!(shown["totals"]["sessions"], sessions.len());
+    assert_eq!(sessions[&id]["logs"], 0, "{shown}");
+    assert_eq!(sessions[&format!("b.h5/{id}")]["logs"], 1, "{shown}");
+    assert_eq!(shown["source"], "claude-code, backstory");
+}
+
 /// Everything that a store says of its sessions, but for where their logs lie.
 fn sessions_of(environment: &Environment) -> Vec<Value> {
     let listed = environment.json(&["sessions", "--limit", "0"]);

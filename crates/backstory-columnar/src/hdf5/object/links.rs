@@ -75,7 +75,8 @@ impl ObjectHeader {
             let mut body = ByteCursor(self.one_message(SYMBOL_TABLE)?);
             let tree = body.take_number(8)?;
             let names = read_names(source, body.take_number(8)?)?;
-            read_tree(source, tree, None, &names, visit)?;
+            let mut names = SymbolNames::new(&names);
+            read_tree(source, tree, None, &mut names, visit)?;
         }
         for body in self.all_messages(LINK) {
             let (name, target) = parse_link(body?)?;
@@ -137,12 +138,35 @@ fn read_names(source: &SharedSource, address: u64) -> Option<Vec<u8>> {
         .ok()
 }
 
+/// Names of a symbol table. Each is read once: entries that refer to the same long name could fill any memory.
+struct SymbolNames<'a> {
+    bytes: &'a [u8],
+    bytes_left: usize,
+}
+
+impl<'a> SymbolNames<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        SymbolNames {
+            bytes,
+            bytes_left: bytes.len(),
+        }
+    }
+
+    /// Returns the name at an offset; `None` once names are longer than all of them are.
+    fn take_name(&mut self, offset: usize) -> Option<&'a str> {
+        let name = self.bytes.get(offset..)?;
+        let end = memchr::memchr(0, name)?;
+        self.bytes_left = self.bytes_left.checked_sub(end + 1)?;
+        std::str::from_utf8(&name[..end]).ok()
+    }
+}
+
 /// Reads a node of the B-tree of a symbol table, which must have the level given, with all below it.
 fn read_tree(
     source: &SharedSource,
     address: u64,
     level: Option<u64>,
-    names: &[u8],
+    names: &mut SymbolNames<'_>,
     visit: &mut impl FnMut(&str, LinkTarget),
 ) -> Option<()> {
     let bytes = source.read_bytes(address, 24).ok()?;
@@ -173,7 +197,7 @@ fn read_tree(
 fn read_leaf(
     source: &SharedSource,
     address: u64,
-    names: &[u8],
+    names: &mut SymbolNames<'_>,
     visit: &mut impl FnMut(&str, LinkTarget),
 ) -> Option<()> {
     let bytes = source.read_bytes(address, 8).ok()?;
@@ -185,8 +209,7 @@ fn read_leaf(
     let bytes = source.read_bytes(address + 8, count * 40).ok()?;
     let mut entries = ByteCursor(&bytes);
     for _ in 0..count {
-        let name = names.get(entries.take_length(8)?..)?;
-        let end = memchr::memchr(0, name)?;
+        let name = names.take_name(entries.take_length(8)?)?;
         let object = entries.take_number(8)?;
         let is_soft = entries.take_number(4)? == 2;
         entries.take_bytes(20)?;
@@ -195,7 +218,54 @@ fn read_leaf(
         } else {
             LinkTarget::Object(object)
         };
-        visit(std::str::from_utf8(&name[..end]).ok()?, target);
+        visit(name, target);
     }
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// File with a B-tree at 0 whose leaf at 64 has entries for the names at these offsets.
+    fn symbol_table(offsets: &[u64]) -> SharedSource {
+        let mut bytes = b"TREE\0\0\x01\0".to_vec();
+        bytes.resize(32, 0);
+        bytes.extend(64_u64.to_le_bytes());
+        bytes.resize(64, 0);
+        bytes.extend(b"SNOD\x01\0");
+        bytes.extend((offsets.len() as u16).to_le_bytes());
+        for offset in offsets {
+            bytes.extend(offset.to_le_bytes());
+            bytes.extend([0; 32]);
+        }
+        let source = SharedSource::from_bytes(bytes);
+        source.allow_bytes(u64::MAX);
+        source
+    }
+
+    #[test]
+    fn names_that_are_referred_to_too_often_are_refused() {
+        let heap = b"\0\0\0\0\0\0\0\0a long name\0b\0";
+        for (offsets, expected) in [
+            (&[8, 20][..], Some(&["a long name", "b"][..])),
+            (&[8, 8], None),
+        ] {
+            let mut found = Vec::new();
+            let read = read_tree(
+                &symbol_table(offsets),
+                0,
+                None,
+                &mut SymbolNames::new(heap),
+                &mut |name, _| found.push(name.to_string()),
+            );
+            assert_eq!(
+                read.map(|()| &found[..]).map(<[_]>::len),
+                expected.map(<[_]>::len)
+            );
+            if let Some(expected) = expected {
+                assert_eq!(found, expected);
+            }
+        }
+    }
 }

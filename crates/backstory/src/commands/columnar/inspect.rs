@@ -91,9 +91,12 @@ fn add_problems(answer: &mut Value, problems: &[Problem]) {
 #[derive(Default)]
 struct ShownSessions {
     files: usize,
-    source: String,
+    /// Different sources of the files.
+    sources: Vec<String>,
     repeats_usage: bool,
     sessions: Vec<SessionSummary>,
+    /// Sessions by id; by file and id, if another file has the same id.
+    by_id: Map<String, Value>,
 }
 
 impl ShownSessions {
@@ -104,7 +107,19 @@ impl ShownSessions {
     ) -> Result<(), columnar::Error> {
         let sessions = read(file)?;
         self.repeats_usage |= file.repeats_usage()?;
-        self.source = file.source()?;
+        let source = file.source()?;
+        if !self.sources.contains(&source) {
+            self.sources.push(source);
+        }
+        let file_name = file.path().file_name().unwrap_or_default();
+        for session in &sessions {
+            let mut key = session.id.clone();
+            // No id has a slash.
+            if self.by_id.contains_key(&key) {
+                key = format!("{}/{key}", file_name.to_string_lossy());
+            }
+            self.by_id.insert(key, json!(session));
+        }
         self.sessions.extend(sessions);
         self.files += 1;
         Ok(())
@@ -119,14 +134,10 @@ fn print_sessions(
 ) -> Result<(), Error> {
     let sessions = &shown.sessions;
     if as_json {
-        let mut listed = Map::new();
-        for session in sessions {
-            listed.insert(session.id.clone(), json!(session));
-        }
         let mut answer = json!({
             "schema_version": 1,
-            "source": shown.source,
-            "sessions": listed,
+            "source": shown.sources.join(", "),
+            "sessions": shown.by_id,
             "totals": SessionTotals::of_sessions(sessions),
         });
         if !tables.tables.is_empty() {
@@ -181,7 +192,7 @@ fn inspect_one_table(path: &Path, as_json: bool) -> Result<(), Error> {
         return print_json(&file);
     }
     let mut out = stdout();
-    let name = file.table.map_or("not a table of ours", Table::name);
+    let name = file.table.map_or("not written by Backstory", Table::name);
     let sessions = file.sessions.map(|count| counted(count, "session"));
     writeln!(
         out,

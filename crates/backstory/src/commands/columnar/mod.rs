@@ -17,7 +17,7 @@ use backstory_memory::{
 pub(super) use self::inspect::inspect;
 use self::session_file::warn_of_problems;
 pub(super) use self::session_file::{
-    UnpackedLogs, check_no_file, session_file, session_files, unpack,
+    UnpackedFiles, check_no_file, session_file, session_files, unpack,
 };
 pub(super) use self::tail::tail;
 use self::target::{Selection, Target, Written};

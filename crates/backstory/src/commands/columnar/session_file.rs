@@ -55,14 +55,14 @@ fn begins_as_hdf5(path: &Path) -> bool {
 
 /// Logs out of HDF5 files, in a folder that goes when this is dropped.
 #[derive(Default)]
-pub(in crate::commands) struct UnpackedLogs {
+pub(in crate::commands) struct UnpackedFiles {
     pub(in crate::commands) logs: Vec<ProvidedLog>,
     /// Files, and sessions of files, that could not be read.
     pub(in crate::commands) problems: Vec<Problem>,
     _folder: Option<TemporaryFolder>,
 }
 
-impl UnpackedLogs {
+impl UnpackedFiles {
     /// Returns whether anything in the files could not be read, or was not imported.
     pub(in crate::commands) fn has_problems(&self, imported: &[Problem]) -> bool {
         let paths = self.logs.iter().map(ProvidedLog::stored_path);
@@ -72,10 +72,10 @@ impl UnpackedLogs {
 }
 
 /// Unpacks the logs of those paths that are HDF5 files. A file that cannot be read is a problem; an error if nothing else was named.
-pub(in crate::commands) fn unpack(paths: &[PathBuf]) -> Result<UnpackedLogs, Error> {
+pub(in crate::commands) fn unpack(paths: &[PathBuf]) -> Result<UnpackedFiles, Error> {
     let named: Vec<Vec<PathBuf>> = paths.iter().map(|path| session_files(path)).collect();
     let mut has_others = named.iter().any(Vec::is_empty);
-    let mut unpacked = UnpackedLogs::default();
+    let mut unpacked = UnpackedFiles::default();
     let mut unread = UnreadFiles::default();
     for (number, path) in named.into_iter().flatten().enumerate() {
         let folder = match &mut unpacked._folder {

@@ -136,8 +136,9 @@ impl Target {
             bar.set_position(progress.sessions_written);
         };
         let tables = TableOptions {
+            threads: options.threads,
             with_unlisted_usage: selection != Selection::Some,
-            keep_lost: selection == Selection::Logs,
+            preserve_missing_rows: selection == Selection::Logs,
             redactor: options.redactor,
             ..TableOptions::new(now())
         };
