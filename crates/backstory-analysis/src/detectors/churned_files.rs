@@ -34,7 +34,7 @@ fn detect(notes: &Notes, _: &AgentConventions, found: &mut Vec<Signal>) {
                     parts.reverse();
                     let name = parts.join("/");
                     let title = format!("`{name}` is edited again and again in one session");
-                    found.push(Signal::at(step, name, title, path));
+                    found.push(Signal::at(step, name, title, path).minor());
                 }
             }
         }

@@ -18,7 +18,12 @@ fn detect(notes: &Notes, agents: &AgentConventions, found: &mut Vec<Signal>) {
         if let Some(family) = family(said) {
             let title = family.title.to_string();
             let signal = Signal::at(step, title.clone(), title, said);
-            found.push(signal.advising(family.advice.to_string()));
+            let signal = signal.advising(family.advice.to_string());
+            found.push(if family.is_slip {
+                signal.minor()
+            } else {
+                signal
+            });
         }
     }
 }
@@ -29,6 +34,8 @@ struct Family {
     wordings: &'static [&'static str],
     title: &'static str,
     advice: &'static str,
+    /// True if it says something of the agent's tools, and nothing of the project.
+    is_slip: bool,
 }
 
 const FAMILIES: &[Family] = &[
@@ -42,11 +49,13 @@ const FAMILIES: &[Family] = &[
         ],
         title: "edits fail: the text to replace is not in the file",
         advice: "Read the file again right before editing it.",
+        is_slip: true,
     },
     Family {
         wordings: &["matches of the string to replace"],
         title: "edits fail: the text to replace is in the file more than once",
         advice: "Give more of the text around the place, so that it is the only one.",
+        is_slip: true,
     },
     Family {
         wordings: &[
@@ -56,6 +65,7 @@ const FAMILIES: &[Family] = &[
         ],
         title: "edits fail: the file was not read before, or changed since",
         advice: "Read a file right before writing to it.",
+        is_slip: true,
     },
     Family {
         wordings: &[
@@ -64,6 +74,7 @@ const FAMILIES: &[Family] = &[
         ],
         title: "edits fail: they change nothing",
         advice: "Compare the old text with the new one before editing.",
+        is_slip: true,
     },
     Family {
         wordings: &[
@@ -74,6 +85,7 @@ const FAMILIES: &[Family] = &[
         ],
         title: "edits fail: the patch is not well formed",
         advice: "Write smaller patches, each with its own context lines.",
+        is_slip: true,
     },
     Family {
         wordings: &[
@@ -84,6 +96,7 @@ const FAMILIES: &[Family] = &[
         ],
         title: "commands are stopped because they take too long",
         advice: "Give long commands more time, or run them in the background.",
+        is_slip: true,
     },
     Family {
         wordings: &[
@@ -96,6 +109,7 @@ const FAMILIES: &[Family] = &[
         ],
         title: "shell commands break on their quotes",
         advice: "Write long or quoted text to a file first instead of passing it in the command.",
+        is_slip: true,
     },
     Family {
         wordings: &[
@@ -105,6 +119,7 @@ const FAMILIES: &[Family] = &[
         ],
         title: "pushes are rejected because the branch has moved on",
         advice: "Fetch and rebase before pushing.",
+        is_slip: true,
     },
     Family {
         wordings: &[
@@ -115,11 +130,13 @@ const FAMILIES: &[Family] = &[
         ],
         title: "merges and rebases end in conflicts",
         advice: "Look at what changed on the other side before merging.",
+        is_slip: true,
     },
     Family {
         wordings: &["permission denied", "operation not permitted", "eacces"],
         title: "commands lack the permission they need",
         advice: "",
+        is_slip: true,
     },
     Family {
         wordings: &[
@@ -132,6 +149,7 @@ const FAMILIES: &[Family] = &[
         ],
         title: "a server cannot be reached",
         advice: "Check whether the server runs and the network is open before trying again.",
+        is_slip: false,
     },
     Family {
         wordings: &[
@@ -141,11 +159,13 @@ const FAMILIES: &[Family] = &[
         ],
         title: "files are too large to read at once",
         advice: "Search in large files, or read a part of them.",
+        is_slip: true,
     },
     Family {
         wordings: &["not a git repository"],
         title: "git is run outside of a repository",
         advice: "Change into the repository first.",
+        is_slip: true,
     },
     Family {
         wordings: &[
@@ -156,11 +176,13 @@ const FAMILIES: &[Family] = &[
         ],
         title: "tools are called with wrong arguments",
         advice: "",
+        is_slip: true,
     },
     Family {
         wordings: &["nothing to commit", "no changes added to commit"],
         title: "commits fail: nothing was added",
         advice: "Add the changed files before committing.",
+        is_slip: true,
     },
 ];
 

@@ -20,6 +20,7 @@ fn detect(notes: &Notes, _: &AgentConventions, found: &mut Vec<Signal>) {
     {
         let title = "sessions grow until their history is compacted".to_string();
         let advice = "Begin a new session for a new task.".to_string();
-        found.push(Signal::at(step, "compaction".to_string(), title, "").advising(advice));
+        let signal = Signal::at(step, "compaction".to_string(), title, "");
+        found.push(signal.advising(advice).minor());
     }
 }

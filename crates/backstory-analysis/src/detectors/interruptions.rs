@@ -31,6 +31,6 @@ fn detect(notes: &Notes, _: &AgentConventions, found: &mut Vec<Signal>) {
             _ => continue,
         };
         let title = format!("users interrupt {what}");
-        found.push(Signal::at(step, what, title, said));
+        found.push(Signal::at(step, what, title, said).minor());
     }
 }

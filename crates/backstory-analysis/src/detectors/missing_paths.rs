@@ -28,10 +28,11 @@ fn detect(notes: &Notes, agents: &AgentConventions, found: &mut Vec<Signal>) {
         };
         let title = "paths are tried that do not exist".to_string();
         let advice = "List the folder, or search for the file, before opening it.".to_string();
-        found.push(Signal::at(step, title.clone(), title, said).advising(advice));
+        let signal = Signal::at(step, title.clone(), title, said);
+        found.push(signal.advising(advice).minor());
         if let Some(name) = named {
             let title = format!("`{name}` is looked for where it is not");
-            found.push(Signal::at(step, name, title, said));
+            found.push(Signal::at(step, name, title, said).minor());
         }
     }
 }

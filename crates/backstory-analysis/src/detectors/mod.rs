@@ -6,11 +6,13 @@ mod common_errors;
 mod compactions;
 mod corrections;
 mod denials;
+mod failing_checks;
 mod fixes;
 mod interruptions;
 mod missing_commands;
 mod missing_paths;
 mod procedures;
+mod remedies;
 mod retries;
 mod slow_commands;
 mod test_loops;
@@ -72,6 +74,8 @@ pub struct Signal {
     pub at: Option<TimeMs>,
     /// Text of that event.
     pub text: String,
+    /// True if nobody can act on it: slips in the use of the agent's own tools, habits, statistics.
+    pub is_minor: bool,
 }
 
 impl Signal {
@@ -84,6 +88,14 @@ impl Signal {
             turn: step.turn,
             at: step.at,
             text: text.to_string(),
+            is_minor: false,
+        }
+    }
+
+    fn minor(self) -> Self {
+        Signal {
+            is_minor: true,
+            ..self
         }
     }
 
@@ -94,6 +106,8 @@ impl Signal {
 
 /// All detectors.
 pub const DETECTORS: &[Detector] = &[
+    remedies::DETECTOR,
+    failing_checks::DETECTOR,
     tool_errors::DETECTOR,
     common_errors::DETECTOR,
     missing_commands::DETECTOR,
@@ -290,17 +304,67 @@ mod tests {
             },
             &["cargo build: error[e0432]: unresolved import … lib.rs"],
         );
+        let passed = "test result: ok. 2 passed; 0 failed; 0 ignored";
+        check(
+            "procedures",
+            |story| {
+                story
+                    .prompt("go")
+                    .run("cargo fmt && cargo clippy", "Finished", 0)
+                    .run("ls", "", 0)
+                    .run("cargo test", passed, 0)
+                    .run("git commit -m x", "[main 1234567] x", 0)
+                    .run("git push", "", 0);
+            },
+            &["cargo fmt → cargo clippy → cargo test"],
+        );
         check(
             "procedures",
             |story| {
                 story
                     .prompt("go")
                     .run("git add -A", "", 0)
-                    .run("ls", "", 0)
-                    .run("git commit -m x", "", 0)
+                    .run("git commit -m x", "[main 1234567] x", 0)
                     .run("git push", "", 0);
             },
-            &["git add → git commit → git push"],
+            &[],
+        );
+        let unformatted = "Diff in /home/ada/shop/src/a.rs:1:";
+        check(
+            "remedies",
+            |story| {
+                story
+                    .prompt("go")
+                    .run("cargo fmt --check", unformatted, 1)
+                    .run("mise run fmt", "", 0)
+                    .run("cargo fmt --check", "", 0);
+            },
+            &["mise run fmt → cargo fmt"],
+        );
+        check(
+            "remedies",
+            |story| {
+                story
+                    .prompt("go")
+                    .run("cargo fmt --check", unformatted, 1)
+                    .tool("Edit", "a.rs", WRITE, None)
+                    .run("cargo fmt --check", "", 0);
+            },
+            &[],
+        );
+        check(
+            "failing_checks",
+            |story| {
+                story
+                    .prompt("go")
+                    .run(
+                        "golangci-lint run",
+                        "a.go:1:3: Error return value is not checked (errcheck)",
+                        1,
+                    )
+                    .run("cargo fmt --check", unformatted, 1);
+            },
+            &["golangci-lint run: errcheck", "cargo fmt: unformatted"],
         );
         check(
             "slow_commands",

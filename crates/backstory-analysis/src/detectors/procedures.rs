@@ -1,19 +1,22 @@
-//! Commands that follow each other, session after session.
+//! Checks that run one after the other before a commit, session after session.
 
 use super::{Detector, PatternKind, Signal};
 use crate::AgentConventions;
-use crate::digest::{Notes, Step, What, program};
+use crate::digest::{Notes, Purpose, Step, What, step_parts};
 
 pub(super) const DETECTOR: Detector = Detector {
     name: "procedures",
     kind: PatternKind::Success,
-    weight: 0.5,
+    weight: 2.0,
     alike: None,
     detect,
 };
 
-/// Number of commands that make a procedure.
-const LENGTH: usize = 3;
+/// Minimum number of checks that make a procedure: two in a row are obvious.
+const MIN_CHECKS: usize = 2;
+
+/// Maximum number of checks; more than that were a search.
+const MAX_CHECKS: usize = 6;
 
 /// Programs that only look around.
 pub(super) const LOOKING: &[&str] = &[
@@ -50,36 +53,44 @@ pub(super) const LOOKING: &[&str] = &[
 ];
 
 fn detect(notes: &Notes, _: &AgentConventions, found: &mut Vec<Signal>) {
-    let mut done: Vec<(&Step, String)> = Vec::new();
+    // Checks that passed since the last edit, in the order of their first runs.
+    let mut passed: Vec<String> = Vec::new();
     for step in &notes.steps {
         match &step.what {
-            What::Run(run) if run.ok == Some(true) => {
-                let name = program(&run.command);
-                let again = done.last().is_some_and(|(_, last)| *last == name);
-                if !name.is_empty() && !again && !LOOKING.contains(&name.as_str()) {
-                    done.push((step, name));
+            What::Edit { failed: false, .. } => passed.clear(),
+            What::Run(_) => {
+                for part in step_parts(step) {
+                    match (part.purpose, part.ok) {
+                        (Purpose::Commit, Some(true)) => {
+                            found.extend(signal(step, &passed, found));
+                            passed.clear();
+                        }
+                        (purpose, Some(true))
+                            if !purpose.is_delivery() && !passed.contains(&part.name) =>
+                        {
+                            passed.push(part.name.clone());
+                        }
+                        // A check that fails ends what was sure before it.
+                        (purpose, Some(false)) if !purpose.is_delivery() => {
+                            passed.retain(|name| *name != part.name);
+                        }
+                        _ => {}
+                    }
                 }
             }
-            What::Run(_) | What::Prompt(_) => done.clear(),
             _ => {}
         }
-        if done.len() >= LENGTH {
-            let last: Vec<&str> = done[done.len() - LENGTH..]
-                .iter()
-                .map(|(_, name)| name.as_str())
-                .collect();
-            let signature = last.join(" → ");
-            let is_new = found.iter().all(|signal| signal.signature != signature);
-            if is_new && matches!(step.what, What::Run(_)) {
-                let title = format!(
-                    "procedure: {}",
-                    last.iter()
-                        .map(|name| format!("`{name}`"))
-                        .collect::<Vec<_>>()
-                        .join(", then ")
-                );
-                found.push(Signal::at(step, signature, title, ""));
-            }
-        }
     }
+}
+
+fn signal(step: &Step, passed: &[String], found: &[Signal]) -> Option<Signal> {
+    let names: Vec<String> = passed.iter().map(|name| format!("`{name}`")).collect();
+    let signature = passed.join(" → ");
+    let is_new = found.iter().all(|signal| signal.signature != signature);
+    (is_new && (MIN_CHECKS..=MAX_CHECKS).contains(&names.len())).then(|| {
+        let steps = names.join(", then ");
+        let title = format!("before a commit: {steps}");
+        let advice = format!("Before a commit, run {steps}.");
+        Signal::at(step, signature, title, "").advising(advice)
+    })
 }

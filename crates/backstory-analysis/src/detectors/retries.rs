@@ -28,7 +28,7 @@ fn detect(notes: &Notes, _: &AgentConventions, found: &mut Vec<Signal>) {
                     if *times == TOO_OFTEN {
                         let program = program(&run.command);
                         let title = format!("`{program}` is run again and again although it fails");
-                        found.push(Signal::at(step, program, title, &run.command));
+                        found.push(Signal::at(step, program, title, &run.command).minor());
                     }
                 }
                 _ => {

@@ -24,7 +24,11 @@ fn detect(notes: &Notes, _: &AgentConventions, found: &mut Vec<Signal>) {
             let program = program(&run.command);
             let title = format!("`{program}` takes more than a minute");
             let said = format!("{} s: {}", ms / 1_000, run.command);
-            found.push(Signal::at(step, program, title, &said));
+            let advice = format!(
+                "Give `{program}` more than {} seconds, or run it in the background.",
+                ms / 1_000
+            );
+            found.push(Signal::at(step, program, title, &said).advising(advice));
         }
     }
 }

@@ -30,7 +30,8 @@ fn detect(notes: &Notes, _: &AgentConventions, found: &mut Vec<Signal>) {
                         let advice =
                             format!("Before the next edit, find out why `{program}` fails.");
                         let said = run.said.as_deref().unwrap_or(&run.command);
-                        found.push(Signal::at(step, program, title, said).advising(advice));
+                        let signal = Signal::at(step, program, title, said);
+                        found.push(signal.advising(advice).minor());
                     }
                 }
                 Some(true) => (rounds, edited) = (0, false),

@@ -1,8 +1,9 @@
 //! The same error of the same tool.
 
+use super::procedures::LOOKING;
 use super::{Detector, PatternKind, Signal, common_errors, missing_commands, missing_paths};
 use crate::AgentConventions;
-use crate::digest::{Notes, Step, What, program, signature};
+use crate::digest::{Notes, Step, What, program, signature, step_parts};
 
 pub(super) const DETECTOR: Detector = Detector {
     name: "tool_errors",
@@ -14,7 +15,13 @@ pub(super) const DETECTOR: Detector = Detector {
 
 fn detect(notes: &Notes, agents: &AgentConventions, found: &mut Vec<Signal>) {
     for (step, tool, said) in errors(notes, agents) {
-        if missing_commands::command(said).is_some()
+        let is_check = || {
+            step_parts(step)
+                .iter()
+                .any(|part| !part.purpose.is_delivery())
+        };
+        if is_check()
+            || missing_commands::command(said).is_some()
             || missing_paths::is(said)
             || common_errors::is(said)
         {
@@ -25,13 +32,11 @@ fn detect(notes: &Notes, agents: &AgentConventions, found: &mut Vec<Signal>) {
         let is_word =
             |word: &&str| word.chars().filter(|letter| letter.is_alphabetic()).count() > 2;
         if signature.split(' ').filter(is_word).count() >= 2 {
-            let title = format!("{tool}: {said}");
-            found.push(Signal::at(
-                step,
-                format!("{tool}: {signature}"),
-                title,
-                said,
-            ));
+            let title = format!("`{tool}` fails: {said}");
+            let signal = Signal::at(step, format!("{tool}: {signature}"), title, said);
+            let is_own_tool =
+                !matches!(step.what, What::Run(_)) || LOOKING.contains(&tool.as_str());
+            found.push(if is_own_tool { signal.minor() } else { signal });
         }
     }
 }

@@ -29,6 +29,7 @@ pub use noted::Noted;
 pub use notes::{EventPlace, Last, Notes, Run, Step, What};
 pub use outcome::Outcome;
 pub use prepared_note::{PreparedCall, PreparedNote, PreparedResult};
+pub(crate) use run_parts::step_parts;
 pub use run_parts::{Purpose, RunPart};
 pub use said::{is_correction, is_decision, is_go_on, is_of_a_person};
 #[cfg(any(test, feature = "story"))]

@@ -6,7 +6,7 @@ use backstory_event::Seq;
 use serde::{Deserialize, Serialize};
 
 use super::command::{CommandKind, program};
-use super::notes::{Notes, Run, What};
+use super::notes::{Notes, Run, Step, What};
 use crate::commands::{
     CheckFamily, DeliveryKind, LinePart, LineResult, PartVerdict, judge_line, parse_shell_line,
 };
@@ -124,6 +124,17 @@ pub(super) fn parts(notes: &Notes) -> Vec<PlacedPart<'_>> {
         _ => None,
     });
     runs.flat_map(|(seq, run)| parts_of_run(seq, run)).collect()
+}
+
+/// Returns the checks and deliveries of a step. Denied ones did not run, but are named.
+pub(crate) fn step_parts(step: &Step) -> Vec<Cow<'_, RunPart>> {
+    match &step.what {
+        What::Run(run) => {
+            let parts = parts_of_run(step.seq, run).into_iter();
+            parts.map(|(_, part)| part).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 fn parts_of_run(seq: Seq, run: &Run) -> Vec<PlacedPart<'_>> {

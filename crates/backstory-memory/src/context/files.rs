@@ -118,6 +118,16 @@ impl RankedFile<'_> {
         Some(format!("{change} {told}"))
     }
 
+    /// Returns whether it says more than that the file was changed.
+    pub(super) fn has_functions(&self) -> bool {
+        !self.functions.is_empty()
+    }
+
+    /// Returns whether one of these items names the file.
+    pub(super) fn is_named_by(&self, items: &[Candidate]) -> bool {
+        items.iter().any(|item| item.text.contains(&self.file))
+    }
+
     /// Returns the item of the file.
     pub(super) fn candidate(&self, now: TimeMs) -> Option<Candidate> {
         let (line, turn) = self.line(now)?;
@@ -189,6 +199,8 @@ pub(super) fn ranked_files<'p>(pasts: &'p [Past], here: &Surroundings) -> Vec<Ra
         file.relevance = match file.reason {
             Reason::UncommittedFile => UNCOMMITTED,
             Reason::SameBranch => SAME_BRANCH,
+            // On a branch of its own, what others change says nothing.
+            _ if !here.is_on_trunk() => 0.0,
             _ => CHANGED_BY_ALL * kind * file.share,
         };
     }

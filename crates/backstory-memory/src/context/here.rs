@@ -39,8 +39,18 @@ impl Surroundings {
 
     /// Returns whether a branch is the one that is checked out here, and none that all work comes together on.
     pub(super) fn is_own_branch(&self, branch: Option<&str>) -> bool {
-        let is_trunk = branch.is_none_or(|branch| TRUNKS.contains(&branch));
-        !is_trunk && branch == self.branch.as_deref()
+        !is_trunk(branch) && branch == self.branch.as_deref()
+    }
+
+    /// Returns whether the branch says nothing of the work.
+    pub(super) fn is_on_trunk(&self) -> bool {
+        is_trunk(self.branch.as_deref())
+    }
+
+    /// Sets the branch where none is known.
+    pub fn with_branch(mut self, branch: Option<&str>) -> Self {
+        self.branch = self.branch.or_else(|| branch.map(str::to_string));
+        self
     }
 
     /// Files that differ from the last commit, below the root of the worktree.
@@ -70,6 +80,11 @@ impl Surroundings {
             base: base.unwrap_or_default(),
         }
     }
+}
+
+/// Returns whether all work comes together on a branch, or none is known.
+pub(super) fn is_trunk(branch: Option<&str>) -> bool {
+    branch.is_none_or(|branch| TRUNKS.contains(&branch))
 }
 
 impl ContextBuilder<'_> {

@@ -272,11 +272,13 @@ fn layers_of(
     options: &ContextOptions<'_>,
 ) -> Vec<(Layer, Vec<Candidate>)> {
     let (here, now) = (&options.here, options.now);
+    let work = state_of_work(pasts, options);
     let of = |layer: Layer| match layer {
         Layer::Lost => own.map_or(Vec::new(), |own| lost::own_history(own, now)),
         Layer::Learnings => Vec::new(),
-        Layer::Sessions => state_of_work(pasts, options),
+        Layer::Sessions => work.clone(),
         Layer::Files => (files.iter())
+            .filter(|file| file.has_functions() || !file.is_named_by(&work))
             .filter_map(|file| file.candidate(now))
             .collect(),
         Layer::Observations => turns::about_uncommitted(pasts, here, now),

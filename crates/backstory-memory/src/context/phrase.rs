@@ -6,7 +6,7 @@ use super::past::Edit;
 use super::quote::named;
 
 /// Maximum length of quoted text of each kind, in characters.
-pub(super) const MAX_TITLE: usize = 90;
+pub(super) const MAX_TITLE: usize = 120;
 pub(super) const MAX_PROMPT: usize = 110;
 pub(super) const MAX_RESULT: usize = 120;
 pub(super) const MAX_COMMAND: usize = 80;

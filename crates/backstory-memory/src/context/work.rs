@@ -2,13 +2,13 @@
 
 use backstory_event::TimeMs;
 
-use super::here::Surroundings;
+use super::here::{Surroundings, is_trunk};
 use super::item::{Candidate, Reason};
 use super::past::Past;
 use super::phrase::{MAX_COMMAND, MAX_PROMPT, MAX_RESULT, MAX_TITLE, age, files_of};
 use super::quote::quoted;
 use crate::conventions::AGENT_CONVENTIONS;
-use crate::digest::{self, Closing, Purpose};
+use crate::digest::{self, Closing, LastCheck, Purpose};
 
 /// Relevance of the last session on this branch, the last that changed files with uncommitted changes, and the last of all; and how much
 /// each earlier one of them has less.
@@ -16,17 +16,16 @@ const SAME_BRANCH: (f64, f64) = (1.0, 0.85);
 const UNCOMMITTED: (f64, f64) = (0.8, 0.85);
 const LATEST: (f64, f64) = (0.7, 0.85);
 
-/// Share of that for sessions of other branches, if this one has its own.
-const OTHER_BRANCH: f64 = 0.5;
+/// Maximum number of sessions that are only the latest work: each is about something else more often than not.
+const MAX_LATEST: usize = 2;
 
-/// Share of that for sessions that changed, decided and left nothing.
+/// Share of relevance for sessions that changed, decided and left nothing.
 const WITHOUT_RESULT: f64 = 0.6;
 
-/// Days before the last session within which latest work is as relevant as that session, and days in which it then becomes half as relevant.
-/// How long ago the last session was does not matter: who returns to a project after months goes on where it was left.
-const FRESH_DAYS: f64 = 3.0;
-const HALF_LIFE_DAYS: f64 = 14.0;
-const DAY_MS: f64 = 24.0 * 3_600_000.0;
+/// Hours before the last session within which earlier ones are latest work, too. How long ago the last session was does not matter: who
+/// returns to a project after months goes on where it was left.
+const LATEST_HOURS: i64 = 72;
+const HOUR_MS: i64 = 3_600_000;
 
 /// Share of that for sessions that were asked the same as others again and again.
 const ROUTINE: f64 = 0.5;
@@ -36,6 +35,10 @@ const MIN_ROUTINE: usize = 3;
 
 /// Maximum number of decisions of a session.
 const MAX_DECISIONS: usize = 2;
+
+/// Maximum length of a decision in characters, for one that is cut may say the opposite; and minimum number of words.
+const MAX_DECISION: usize = 180;
+const MIN_DECISION_WORDS: usize = 5;
 
 /// Maximum number of files of a session.
 const MAX_FILES: usize = 3;
@@ -64,30 +67,25 @@ pub(super) fn relevant_work<'p>(
     here: &Surroundings,
     most: usize,
 ) -> Vec<Work<'p>> {
-    let is_here = |past: &Past| here.is_own_branch(past.row.branch.as_deref());
-    let has_own = pasts.iter().any(is_here);
-    let newest = (pasts.iter().map(|past| past.row.last_at))
-        .max()
-        .unwrap_or(TimeMs::new(i64::MAX));
+    let is_uncommitted = |past: &Past| past.edits().any(|edit| here.changed().contains(&edit.file));
+    let newest = pasts.first().map(|past| past.row.last_at);
     let mut counts = [0_i32; 3];
     let mut ranked: Vec<(f64, Reason, &Past)> = Vec::new();
     for past in pasts {
-        let is_uncommitted = || past.edits().any(|edit| here.changed().contains(&edit.file));
-        let (kind, reason, (first, fading)) = if is_here(past) {
+        let (kind, reason, (first, fading)) = if here.is_own_branch(past.row.branch.as_deref()) {
             (0, Reason::SameBranch, SAME_BRANCH)
-        } else if is_uncommitted() {
+        } else if is_uncommitted(past) {
             (1, Reason::UncommittedFile, UNCOMMITTED)
-        } else {
+        } else if newest.is_some_and(|newest| is_latest(past, here, newest)) {
             (2, Reason::LatestWork, LATEST)
+        } else {
+            continue;
         };
-        let mut relevance = first * fading.powi(counts[kind]);
-        if reason == Reason::LatestWork {
-            let days = newest.since(past.row.last_at).max(0) as f64 / DAY_MS;
-            relevance *= 0.5_f64.powf((days - FRESH_DAYS).max(0.0) / HALF_LIFE_DAYS);
-            relevance *= if has_own { OTHER_BRANCH } else { 1.0 };
-        }
+        ranked.push((first * fading.powi(counts[kind]), reason, past));
         counts[kind] += 1;
-        ranked.push((relevance, reason, past));
+    }
+    if counts[0] + counts[1] > 0 {
+        ranked.retain(|(_, reason, _)| *reason != Reason::LatestWork);
     }
     ranked.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
     let titles: Vec<String> = pasts.iter().filter_map(title).collect();
@@ -119,7 +117,25 @@ pub(super) fn relevant_work<'p>(
         });
     }
     work.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
+    let mut latest = 0;
+    work.retain(|work| {
+        latest += usize::from(work.reason == Reason::LatestWork);
+        work.reason != Reason::LatestWork || latest <= MAX_LATEST
+    });
     work
+}
+
+/// Returns whether a session is the latest work where the branch says nothing: on a branch of its own only what was done there matters, and where
+/// all work comes together what was left unfinished elsewhere does, too.
+fn is_latest(past: &Past, here: &Surroundings, newest: TimeMs) -> bool {
+    here.is_on_trunk()
+        && newest.since(past.row.last_at) <= LATEST_HOURS * HOUR_MS
+        && (is_trunk(past.row.branch.as_deref()) || is_unfinished(past))
+}
+
+fn is_unfinished(past: &Past) -> bool {
+    let outcome = past.row.outcome.as_deref();
+    outcome.is_some_and(|outcome| !matches!(outcome, "success" | "unknown"))
 }
 
 impl Work<'_> {
@@ -153,14 +169,12 @@ impl Work<'_> {
         Candidate::new(&line, past, past.last_turn(), self.reason, self.relevance)
     }
 
-    /// Returns lines of what the user decided last.
+    /// Returns lines of what the user decided last, as far as it holds beyond what was done then.
     pub(super) fn decisions(&self) -> Vec<Candidate> {
         let last = self.closing.decisions.iter().rev();
-        // Elsewhere only what was meant to last may hold here.
-        let holds = |text: &str| self.reason != Reason::LatestWork || is_lasting(text);
-        let last = last.filter(|decision| holds(&decision.text));
+        let last = last.filter(|decision| stands_alone(&decision.text));
         let quotes = last.filter_map(|decision| {
-            let said = quoted(&decision.text, MAX_PROMPT)?;
+            let said = quoted(&decision.text, MAX_DECISION)?;
             Some((format!("the user decided \"{said}\""), decision.turn?))
         });
         let candidate = |(line, turn): (String, _)| {
@@ -173,8 +187,15 @@ impl Work<'_> {
     /// Returns the line of the checks that failed when they last ran.
     pub(super) fn failing_checks(&self) -> Option<Candidate> {
         let checks = self.closing.checks.iter().rev();
-        // Whoever formats next time puts that right.
-        let failing = checks.filter(|check| !check.ok && check.purpose != Purpose::Format);
+        // Whoever formats next time puts that right, and what failed before the last turn of a success was gone or given up when that ended.
+        let last_turn = self.past.last_turn();
+        let is_unfinished = is_unfinished(self.past);
+        let is_standing = |check: &&LastCheck| {
+            !check.ok
+                && check.purpose != Purpose::Format
+                && (is_unfinished || check.turn == last_turn)
+        };
+        let failing = checks.filter(is_standing);
         let turn = failing.clone().map(|check| check.turn).max()?;
         let names: Vec<String> = failing
             .filter_map(|check| Some(format!("'{}'", quoted(&check.name, MAX_COMMAND)?)))
@@ -199,11 +220,18 @@ fn title(past: &Past) -> Option<String> {
     quoted(&title?, MAX_TITLE)
 }
 
-fn is_lasting(decision: &str) -> bool {
-    let words = format!(" {} ", decision.to_lowercase().replace('’', "'"));
-    LASTING
-        .iter()
-        .any(|word| words.contains(&format!(" {word} ")))
+/// Returns whether a decision holds beyond its session, and can be understood without what it answers.
+fn stands_alone(decision: &str) -> bool {
+    // What it answers are not the user's words.
+    let said = decision.split(" (to: ").next().unwrap_or_default();
+    let words = format!(" {} ", said.to_lowercase().replace('’', "'"));
+    let is_whole = decision.starts_with(char::is_alphabetic) && !decision.contains(['?', '\n']);
+    is_whole
+        && decision.chars().count() <= MAX_DECISION
+        && words.split_whitespace().count() >= MIN_DECISION_WORDS
+        && LASTING
+            .iter()
+            .any(|word| words.contains(&format!(" {word} ")))
 }
 
 /// Returns the last sentence of what a model wrote: the result, for it tells what was asked and done before.

@@ -19,7 +19,7 @@ use crate::upkeep::WithDamage;
 #[cfg(test)]
 pub(crate) use backstory_analysis::digest::Story;
 pub(crate) use backstory_analysis::digest::{
-    Closing, EventPlace, Noted, Notes, PreparedNote, Purpose, Step, What, is_correction,
+    Closing, EventPlace, LastCheck, Noted, Notes, PreparedNote, Purpose, Step, What, is_correction,
     is_decision, is_go_on, prompts, title,
 };
 pub use backstory_analysis::digest::{FileChange, Outcome, Statement};

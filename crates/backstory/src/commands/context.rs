@@ -37,9 +37,10 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
         let session = memory.sessions().row(session)?;
         let began = session.started_at.unwrap_or(options.now);
         (options.before, options.now) = (began, began);
-        if arguments.project.is_none() {
-            options.here = Surroundings::of_session(&session);
-        }
+        options.here = match arguments.project {
+            None => Surroundings::of_session(&session),
+            Some(_) => options.here.with_branch(session.branch.as_deref()),
+        };
         options.session = Some(session.name());
     }
     let started = Instant::now();
