@@ -2,7 +2,8 @@
 
 use super::{Detector, PatternKind, Signal};
 use crate::AgentConventions;
-use crate::digest::{Notes, Purpose, signature, step_parts};
+use crate::digest::{Notes, Purpose, step_parts};
+use crate::text;
 
 pub(super) const DETECTOR: Detector = Detector {
     name: "failing_checks",
@@ -11,6 +12,9 @@ pub(super) const DETECTOR: Detector = Detector {
     alike: None,
     detect,
 };
+
+/// Maximum length of a message.
+const MAX_MESSAGE_BYTES: usize = 120;
 
 /// Maximum length of a rule, and of a test's name.
 const MAX_RULE_BYTES: usize = 60;
@@ -30,12 +34,12 @@ fn detect(notes: &Notes, _: &AgentConventions, found: &mut Vec<Signal>) {
                     format!("`{tool}` fails: files are not formatted"),
                     said,
                 )
-                .advising(format!("Format the code before running `{tool}`.")),
+                .advising("Format the code first.".to_string()),
                 Purpose::Test => match failed_test(said) {
                     Some(test) => {
                         let title = format!("`{tool}` fails: {test}");
                         Signal::at(step, format!("{tool}: {test}"), title, said)
-                            .advising(format!("Run {test} alone before all of `{tool}`."))
+                            .advising("Run it alone first.".to_string())
                     }
                     None => continue,
                 },
@@ -43,9 +47,7 @@ fn detect(notes: &Notes, _: &AgentConventions, found: &mut Vec<Signal>) {
                     Some(Rule { code, message }) => {
                         let title = format!("`{tool}` fails: {message} ({code})");
                         let signal = Signal::at(step, format!("{tool}: {code}"), title, said)
-                            .advising(format!(
-                                "Write code that `{tool}` accepts: {message} ({code})."
-                            ));
+                            .advising("Avoid it in new code.".to_string());
                         // What does not compile says nothing of the project.
                         if part.purpose != Purpose::Lint || is_compiler(code) {
                             signal.minor()
@@ -76,14 +78,26 @@ fn rule(said: &str) -> Option<Rule<'_>> {
     let closing = closing.or_else(|| line.strip_suffix(']').map(|rest| (rest, '[')));
     let named = closing.and_then(|(rest, open)| rest.rsplit_once(open));
     if let Some((before, code)) = named.filter(|(_, code)| is_code(code)) {
-        return Some(Rule {
-            code,
-            message: message(before),
+        // `G306: message (gosec)`: a linter of many rules.
+        let before = before.trim_end();
+        let within = before.split_whitespace().find_map(|word| {
+            let word = word.strip_suffix(':')?;
+            is_numbered(word).then_some(word)
+        });
+        return Some(match within {
+            Some(within) => Rule {
+                code: within,
+                message: message(before.split_once(within).map_or(before, |(_, rest)| rest)),
+            },
+            None => Rule {
+                code,
+                message: message(before),
+            },
         });
     }
     // `error[E0432]: message`, `error TS2322: message`, `a.py:1:1: F401 message`
-    let words = line.split([' ', ':', '[', ']']);
-    if let Some(code) = words.filter(|word| is_numbered(word)).next() {
+    let mut words = line.split([' ', ':', '[', ']']);
+    if let Some(code) = words.find(|word| is_numbered(word)) {
         let at = line.find(code)? + code.len();
         return Some(Rule {
             code,
@@ -125,16 +139,36 @@ fn is_compiler(code: &str) -> bool {
                 .any(|prefix| code.starts_with(prefix))
 }
 
-/// Returns a message without its place in a file, and with what differs from case to case left out.
+/// Returns a message without its place in a file and without what it quotes, which differs from case to case.
 fn message(said: &str) -> String {
     let words = said.split_whitespace();
     let is_place = |word: &&str| {
         let bare = word.trim_end_matches(':');
         bare.contains([':', '/', '\\']) && bare.contains('.')
-            || matches!(*word, "error" | "error:" | "warning" | "warning:")
+            || matches!(*word, ":" | "error:" | "warning:")
     };
     let rest: Vec<&str> = words.skip_while(is_place).collect();
-    signature(&rest.join(" "))
+    let mut kept: Vec<&str> = Vec::new();
+    let mut quote = None;
+    for word in rest {
+        let bare = word.trim_end_matches([',', '.', ':', ';', ')']);
+        let opens = quote.is_none() && word.starts_with(['`', '"', '\'']);
+        if opens {
+            quote = bare.chars().next();
+            kept.push("…");
+        }
+        match quote {
+            Some(mark) => {
+                if bare.ends_with(mark) && (!opens || bare.chars().count() > 1) {
+                    quote = None;
+                }
+            }
+            None => kept.push(word),
+        }
+    }
+    text::beginning(&kept.join(" "), MAX_MESSAGE_BYTES)
+        .trim_end()
+        .to_string()
 }
 
 /// Returns the name of the test that failed.
@@ -167,11 +201,11 @@ mod tests {
         };
         check(
             "cmd/a.go:41:3: Error return value of `os.Write` is not checked (errcheck)",
-            Some(("errcheck", "error return value of … is not checked")),
+            Some(("errcheck", "Error return value of … is not checked")),
         );
         check(
             "a.py:3: error: Module has no attribute \"x\"  [attr-defined]",
-            Some(("attr-defined", "module has no attribute …")),
+            Some(("attr-defined", "Module has no attribute …")),
         );
         check(
             "error[E0432]: unresolved import `a`",
@@ -179,7 +213,7 @@ mod tests {
         );
         check(
             "src/a.ts(6,33): error TS2307: Cannot find module 'x'",
-            Some(("TS2307", "cannot find module …")),
+            Some(("TS2307", "Cannot find module …")),
         );
         check(
             "a.py:1:1: F401 `os` imported but unused",
@@ -188,6 +222,10 @@ mod tests {
         check(
             "app/a.ts:18:11 lint/correctness/noUnusedVariables",
             Some(("lint/correctness/noUnusedVariables", "noUnusedVariables")),
+        );
+        check(
+            "a.go:6:7: G306: Expect permissions to be 0600 (gosec)",
+            Some(("G306", "Expect permissions to be 0600")),
         );
         // No rule: a place, a count, prose in brackets.
         for none in [

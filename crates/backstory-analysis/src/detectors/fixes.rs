@@ -42,6 +42,10 @@ fn detect(notes: &Notes, _: &AgentConventions, found: &mut Vec<Signal>) {
                             .last()
                             .and_then(|path| path.rsplit(['/', '\\']).next())
                             .unwrap_or_default();
+                        // That an error is gone after an edit where it was is no news.
+                        if said.contains(file) {
+                            continue;
+                        }
                         let title =
                             format!("«{said}» of `{name}` was gone after an edit of {file}");
                         let advice = format!("When `{name}` says «{said}», look at {file} first.");

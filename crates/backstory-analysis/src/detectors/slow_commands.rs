@@ -24,10 +24,7 @@ fn detect(notes: &Notes, _: &AgentConventions, found: &mut Vec<Signal>) {
             let program = program(&run.command);
             let title = format!("`{program}` takes more than a minute");
             let said = format!("{} s: {}", ms / 1_000, run.command);
-            let advice = format!(
-                "Give `{program}` more than {} seconds, or run it in the background.",
-                ms / 1_000
-            );
+            let advice = "Give it more time than that, or run it in the background.".to_string();
             found.push(Signal::at(step, program, title, &said).advising(advice));
         }
     }

@@ -22,6 +22,13 @@ const SHARES_PER_CORE: usize = 8;
 /// Fewer items are not worth a thread.
 const MIN_SHARE_ITEMS: usize = 4;
 
+/// Stands for words in which texts differ.
+const OMITTED: &str = "…";
+const OMITTED_NAME: &str = "…`";
+
+/// Texts that differ in more than one word of so many have nothing in common.
+const MAX_OMITTED_SHARE: usize = 2;
+
 /// Signals that are the same, with their sessions.
 pub(super) type Cluster<'a> = Vec<(&'a SessionHead, Signal)>;
 
@@ -180,6 +187,38 @@ fn similarity(a: &HashSet<String>, b: &HashSet<String>) -> f64 {
     shared as f64 / (a.len() + b.len() - shared).max(1) as f64
 }
 
+/// Returns what texts have in common, the words in which they differ left out; the last one where they differ in more.
+fn common_words<'t>(texts: impl DoubleEndedIterator<Item = &'t str> + Clone) -> String {
+    let Some(last) = texts.clone().next_back() else {
+        return String::new();
+    };
+    let mut words: Vec<&str> = last.split(' ').collect();
+    let all = words.len();
+    for text in texts {
+        let others: Vec<&str> = text.split(' ').collect();
+        if others.len() != all {
+            return last.to_string();
+        }
+        for (word, other) in words.iter_mut().zip(others) {
+            if *word != other {
+                *word = match word.ends_with('`') && other.ends_with('`') {
+                    true => OMITTED_NAME,
+                    false => OMITTED,
+                };
+            }
+        }
+    }
+    let omitted = words
+        .iter()
+        .filter(|word| [OMITTED, OMITTED_NAME].contains(word))
+        .count();
+    if omitted * MAX_OMITTED_SHARE > all {
+        return last.to_string();
+    }
+    words.dedup_by(|a, b| *a == OMITTED && *b == OMITTED);
+    words.join(" ")
+}
+
 pub(super) fn pattern(
     detector: &Detector,
     mut cluster: Cluster<'_>,
@@ -193,9 +232,9 @@ pub(super) fn pattern(
         .first()
         .map_or("", |(_, signal)| signal.signature.as_str());
     let hash = blake3::hash(format!("{}\n{signature}", detector.name).as_bytes());
-    let (title, advice) = cluster.last().map_or_else(Default::default, |(_, signal)| {
-        (signal.title.clone(), signal.advice.clone())
-    });
+    let title = common_words(cluster.iter().map(|(_, signal)| signal.title.as_str()));
+    let advice = common_words(cluster.iter().map(|(_, signal)| signal.advice.as_str()));
+    let is_minor = cluster.iter().all(|(_, signal)| signal.is_minor);
     let collect = |value: &dyn Fn(&SessionHead) -> Option<String>| {
         let set: BTreeSet<String> = cluster.iter().filter_map(|(head, _)| value(head)).collect();
         set.into_iter().collect::<Vec<String>>()
@@ -225,6 +264,7 @@ pub(super) fn pattern(
         detector: detector.name,
         title,
         advice,
+        is_minor,
         frequency: cluster.len() as u64,
         agents: collect(&|head| Some(head.agent.clone())),
         sessions,

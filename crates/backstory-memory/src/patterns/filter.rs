@@ -18,6 +18,8 @@ pub struct PatternFilter {
     pub domain: Option<String>,
     /// Of this kind.
     pub kind: Option<PatternKind>,
+    /// Those on which nobody can act, too.
+    pub include_minor: bool,
     /// The domain of each repository, by its root or the end of it.
     pub domains: BTreeMap<String, String>,
 }
@@ -27,6 +29,7 @@ impl PatternFilter {
     pub(super) fn passes(&self, pattern: &Pattern) -> bool {
         let of_project = |wanted: &String| pattern.projects.iter().any(|root| is_at(root, wanted));
         pattern.sessions.len() > 1
+            && (self.include_minor || !pattern.is_minor)
             && pattern.frequency >= self.min_frequency
             && self.project.as_ref().is_none_or(of_project)
             && self

@@ -15,6 +15,7 @@ mod filter;
 mod measure;
 mod publish;
 mod record;
+mod skill;
 mod target;
 mod withdraw;
 
@@ -23,10 +24,11 @@ pub use catalogue::Catalogue;
 pub use entry::{Change, Entry, Publication, Seen, Status};
 pub use filter::PatternFilter;
 pub use measure::{Measurement, Share, Verdict};
-pub use publish::{Published, Unpublished};
+pub use publish::{PublishOptions, Published, Unpublished};
 pub use record::{
     CatalogueRecord, EvidenceRecord, MeasuredPattern, MeasurementList, PatternList, PatternRecord,
 };
+pub use skill::PublishedSkill;
 pub use target::PublishTarget;
 pub(crate) use withdraw::{EntryChange, published_block, published_files, rewrite_block};
 
@@ -43,6 +45,8 @@ pub struct Pattern {
     pub title: String,
     /// What to do about it; may be empty.
     pub advice: String,
+    /// True if nobody can act on it: slips in the use of the agent's own tools, habits, statistics.
+    pub is_minor: bool,
     /// How often it was seen.
     pub frequency: u64,
     /// In which sessions.

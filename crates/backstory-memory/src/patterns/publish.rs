@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use backstory_event::TimeMs;
 
 use super::block::{self, CLOSE, OPEN};
-use super::{Catalogue, Entry, PatternKind, PublishTarget};
+use super::{Catalogue, Entry, PatternKind, PublishTarget, skill};
 use crate::error::{Error, Result};
 use crate::hidden::one_line;
 use crate::trusted::{read_regular_file, resolve_in_repository};
@@ -16,10 +16,21 @@ const MAX_TARGET_BYTES: u64 = 16 << 20;
 
 const NOTE: &str = "<!-- Written by `backstory patterns publish`; edits in here are lost. -->";
 /// Tells that the file is to go with the block.
-const NOTE_MADE: &str = "<!-- Written by `backstory patterns publish`, which made this file; edits in here are lost. -->";
+pub(super) const NOTE_MADE: &str = "<!-- Written by `backstory patterns publish`, which made this file; edits in here are lost. -->";
 const HEADING: &str = "What earlier sessions of coding agents ran into, and what worked:";
 
-/// What a publication did.
+/// Form of a publication.
+#[derive(Debug, Clone, Copy)]
+pub struct PublishOptions {
+    /// Maximum length of the block.
+    pub limit_bytes: usize,
+    /// True if procedures become skills, files of their own.
+    pub as_skills: bool,
+    /// True if nothing is written.
+    pub is_dry_run: bool,
+}
+
+/// What a publication did, or would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
     /// Number of approved patterns.
@@ -30,6 +41,8 @@ pub struct Published {
     pub left_out: usize,
     /// Whether the file had to be changed.
     pub changed: bool,
+    /// Lines that it loses and gains, with `-` or `+` before each.
+    pub diff: Vec<String>,
 }
 
 /// What taking a block out did.
@@ -44,15 +57,20 @@ pub enum Unpublished {
 }
 
 impl Catalogue {
-    /// Writes the approved patterns into the block of a file, as many as have room in a number of bytes, and records which.
+    /// Writes the approved patterns into the block of a file, as many as have room, and records which.
     pub fn publish(
         &mut self,
         target: &PublishTarget,
-        limit_bytes: usize,
+        options: PublishOptions,
         now: TimeMs,
     ) -> Result<Published> {
-        let published = write_block(&target.path, &self.approved(), limit_bytes)?;
-        self.record(&target.name, target.project.as_deref(), &published.ids, now)?;
+        let mut approved = self.approved();
+        approved.retain(|entry| !options.as_skills || !skill::is_procedure(entry));
+        let (published, change) = plan_block(&target.path, &approved, options.limit_bytes)?;
+        if !options.is_dry_run {
+            change.write()?;
+            self.record(&target.name, target.project.as_deref(), &published.ids, now)?;
+        }
         Ok(published)
     }
 
@@ -64,21 +82,53 @@ impl Catalogue {
     }
 }
 
-/// Writes these patterns into the block of a file, the first ones first, in at most so many bytes. Without any, the block is taken
-/// out.
-pub(super) fn write_block(
+/// Change of a file that is not made yet.
+pub(super) enum PlannedChange {
+    /// The file stays as it is.
+    Nothing,
+    /// The block is taken out of the file at this path.
+    RemoveBlock(PathBuf),
+    /// The file that really lies here gets this content.
+    Write(PathBuf, Vec<u8>),
+}
+
+impl PlannedChange {
+    /// Makes the change.
+    pub(super) fn write(&self) -> Result<()> {
+        match self {
+            PlannedChange::Nothing => Ok(()),
+            PlannedChange::RemoveBlock(path) => remove_block(path).map(drop),
+            PlannedChange::Write(path, text) => crate::write_whole(path, text),
+        }
+    }
+}
+
+/// Plans these patterns for the block of a file, the first ones first, in at most so many bytes. Without any, the block is taken out.
+pub(super) fn plan_block(
     path: &Path,
     entries: &[&Entry],
     limit_bytes: usize,
-) -> Result<Published> {
+) -> Result<(Published, PlannedChange)> {
     if entries.is_empty() {
-        let changed = remove_block(path)? != Unpublished::Nothing;
-        return Ok(Published {
+        let (_, before) = read(path)?;
+        let before = before.unwrap_or_default();
+        let refuse = |reason: String| Error::Publish {
+            path: path.to_path_buf(),
+            reason,
+        };
+        let place = block::find(&before).map_err(refuse)?;
+        let change = match place {
+            Some(_) => PlannedChange::RemoveBlock(path.to_path_buf()),
+            None => PlannedChange::Nothing,
+        };
+        let published = Published {
             approved: 0,
             ids: Vec::new(),
             left_out: 0,
-            changed,
-        });
+            changed: place.is_some(),
+            diff: place.map_or_else(Vec::new, |place| line_diff(&before[place], b"")),
+        };
+        return Ok((published, change));
     }
     let refuse = |reason: String| Error::Publish {
         path: path.to_path_buf(),
@@ -103,16 +153,38 @@ pub(super) fn write_block(
         None => block::append(file, &text),
     };
     let changed = before.as_deref() != Some(&after);
-    if changed {
-        crate::write_whole(&real, &after)?;
-    }
-    let left_out = entries.len() - ids.len();
-    Ok(Published {
+    let published = Published {
         approved: entries.len(),
+        left_out: entries.len() - ids.len(),
         ids,
-        left_out,
         changed,
-    })
+        diff: line_diff(before.as_deref().unwrap_or_default(), &after),
+    };
+    let change = match changed {
+        true => PlannedChange::Write(real, after),
+        false => PlannedChange::Nothing,
+    };
+    Ok((published, change))
+}
+
+/// Returns the lines between the first and the last one that differ, old ones with `-` and new ones with `+` before them.
+pub(super) fn line_diff(before: &[u8], after: &[u8]) -> Vec<String> {
+    let lines = |text: &[u8]| -> Vec<String> {
+        let text = String::from_utf8_lossy(text).into_owned();
+        text.lines().map(str::to_string).collect()
+    };
+    let (old, new) = (lines(before), lines(after));
+    let start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+    let (old, new) = (&old[start..], &new[start..]);
+    let same_end = (old.iter().rev().zip(new.iter().rev()))
+        .take_while(|(a, b)| a == b)
+        .count();
+    let removed = old[..old.len() - same_end].iter();
+    let added = new[..new.len() - same_end].iter();
+    let removed = removed.map(|line| format!("-{line}"));
+    removed
+        .chain(added.map(|line| format!("+{line}")))
+        .collect()
 }
 
 /// Takes the block out of a file, which is then as it was before.
@@ -130,11 +202,16 @@ pub(super) fn remove_block(path: &Path) -> Result<Unpublished> {
     let made = is_made(&file[place.clone()]);
     let rest = block::remove(&file, place);
     crate::write_whole(&real, &rest)?;
-    if made && rest.is_empty() && !path.is_symlink() {
+    let is_empty = rest.is_empty() || skill::is_head_alone(&rest);
+    if made && is_empty && !path.is_symlink() {
         std::fs::remove_file(path).map_err(|source| Error::Unwritable {
             path: path.to_path_buf(),
             source,
         })?;
+        if !rest.is_empty() {
+            // The folder of a skill is named after it; one that holds something else stays.
+            path.parent().map(std::fs::remove_dir);
+        }
         return Ok(Unpublished::File);
     }
     Ok(Unpublished::Block)
@@ -237,7 +314,7 @@ pub(super) fn read(path: &Path) -> Result<(PathBuf, Option<Vec<u8>>)> {
     }
 }
 
-fn is_made(block: &[u8]) -> bool {
+pub(super) fn is_made(block: &[u8]) -> bool {
     let mut lines = block.split(|byte| *byte == b'\n');
     lines.any(|line| line.trim_ascii() == NOTE_MADE.as_bytes())
 }
@@ -263,26 +340,42 @@ fn render(
     (text, ids)
 }
 
-fn line_of(entry: &Entry) -> String {
-    let kind = match entry.kind {
-        PatternKind::Problem => "Problem",
-        PatternKind::Success => "Works",
+/// Returns the instruction that agents get, with how often it was found.
+pub(super) fn line_of(entry: &Entry) -> String {
+    let (title, advice) = (harmless(&entry.title), harmless(&entry.advice));
+    let sentences = match entry.kind {
+        // What to do says what worked.
+        PatternKind::Success if !advice.is_empty() => vec![advice],
+        _ => vec![title, advice],
     };
-    let title = harmless(&entry.title);
-    let mut line = format!("- {kind}: {title}");
-    if !title.ends_with(['.', '!', '?']) {
-        line.push('.');
-    }
-    let advice = harmless(&entry.advice);
-    if !advice.is_empty() {
+    let mut line = "-".to_string();
+    for sentence in sentences.iter().filter(|sentence| !sentence.is_empty()) {
         line.push(' ');
-        line.push_str(&advice);
+        line.push_str(sentence);
+        if !sentence.ends_with(['.', '!', '?']) {
+            line.push('.');
+        }
+    }
+    let seen = &entry.seen;
+    if seen.frequency > 0 {
+        let (times, sessions) = (
+            counted(seen.frequency, "time"),
+            counted(seen.sessions, "session"),
+        );
+        line.push_str(&format!(" Seen {times} in {sessions}."));
     }
     format!("{line} ({})", harmless(&entry.id))
 }
 
+fn counted(number: u64, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        _ => format!("{number} {noun}s"),
+    }
+}
+
 /// Returns text in one line that opens nothing that would hide what follows.
-fn harmless(text: &str) -> String {
+pub(super) fn harmless(text: &str) -> String {
     let mut shown = one_line(text);
     // Comments and the marks of our own context; what is left of them is only text.
     shown = shown.replace("-->", "--&gt;");

@@ -31,6 +31,9 @@ pub struct PatternRecord<'a> {
     pub title: &'a str,
     /// Advice, as people edited it.
     pub advice: &'a str,
+    /// True if nobody can act on it; left out of others.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub minor: bool,
     /// Number of occurrences.
     pub frequency: u64,
     /// Sessions that it occurred in.
@@ -100,6 +103,7 @@ impl<'a> PatternRecord<'a> {
             detector: Some(pattern.detector),
             title,
             advice,
+            minor: pattern.is_minor,
             frequency: pattern.frequency,
             sessions: &pattern.sessions,
             agents: &pattern.agents,
@@ -122,6 +126,7 @@ impl<'a> PatternRecord<'a> {
             detector: None,
             title: &entry.title,
             advice: &entry.advice,
+            minor: false,
             frequency: 0,
             sessions: &[],
             agents: &[],

@@ -32,7 +32,10 @@ pub(crate) struct PatternsListArgs {
     /// Only problems, or only successes.
     #[arg(long, value_enum)]
     pub(crate) kind: Option<PatternKind>,
-    /// At most so many; 0 is all.
+    /// Include patterns on which nobody can act: slips in the use of an agent's own tools, habits, statistics.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Maximum number of results (0 = no limit).
     #[arg(long, default_value_t = 20)]
     pub(crate) limit: usize,
     /// Print JSON.
@@ -105,6 +108,12 @@ pub(crate) enum PatternsAction {
         /// How large the block may be.
         #[arg(long, value_name = "N", default_value_t = 4096)]
         limit_bytes: usize,
+        /// Write procedures as skills of this repository: .agents/skills/NAME/SKILL.md.
+        #[arg(long)]
+        skills: bool,
+        /// Show the changes and write nothing.
+        #[arg(long)]
+        dry_run: bool,
     },
     /// Take the block out again: the file is then as it was before.
     Unpublish {

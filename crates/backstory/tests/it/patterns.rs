@@ -195,7 +195,9 @@ fn patterns_are_published_where_agents_read() {
     assert!(publish("shop/src", &[]).contains("published in shop/AGENTS.md: 1 of 1 approved"));
     let text = std::fs::read_to_string(&agents).unwrap();
     assert!(
-        text.contains("- Problem: Tests need a database. (p-1)\n") && !text.contains("p-2"),
+        text.contains("- Tests need a database.")
+            && text.contains(" (p-1)\n")
+            && !text.contains("p-2"),
         "{text}"
     );
     assert!(publish("shop", &[]).contains("shop/AGENTS.md says so already"));

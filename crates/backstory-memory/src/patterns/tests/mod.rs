@@ -23,6 +23,7 @@ fn candidate(id: &str, title: &str, frequency: u64, agents: &[&str]) -> Pattern 
         detector: "test",
         title: title.to_string(),
         advice: "Do it otherwise.".to_string(),
+        is_minor: false,
         frequency,
         sessions: vec!["session-1".to_string(), "session-2".to_string()],
         agents: agents.iter().map(|agent| (*agent).to_string()).collect(),

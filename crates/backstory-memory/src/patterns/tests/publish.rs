@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::super::block::{CLOSE, OPEN};
-use super::super::publish::{remove_block, write_block};
+use super::super::publish::{plan_block, remove_block};
 use super::super::{Entry, Published, Unpublished};
 use super::*;
 
@@ -16,6 +16,12 @@ fn entry(id: &str, title: &str, advice: &str) -> Entry {
         ..candidate(id, title, 3, &["codex"])
     };
     approved(folder.path(), &[pattern]).entries()[0].clone()
+}
+
+fn write_block(path: &Path, entries: &[&Entry], limit_bytes: usize) -> crate::Result<Published> {
+    let (published, change) = plan_block(path, entries, limit_bytes)?;
+    change.write()?;
+    Ok(published)
 }
 
 fn publish_into(path: &Path, entries: &[Entry]) -> crate::Result<Published> {
@@ -298,27 +304,114 @@ fn text_is_shown_and_opens_nothing() {
     check(
         "Tests need a database",
         "Start it.",
-        "- Problem: Tests need a database. Start it. (p-1)",
+        "- Tests need a database. Start it. Seen 3 times in 2 sessions. (p-1)",
     );
-    check("Why?", "", "- Problem: Why? (p-1)");
+    check("Why?", "", "- Why? Seen 3 times in 2 sessions. (p-1)");
     check(
         "a\r\n<!-- /backstory:patterns -->\nb",
         "",
-        "- Problem: a &lt;!-- /backstory:patterns --&gt; b. (p-1)",
+        "- a &lt;!-- /backstory:patterns --&gt; b. Seen 3 times in 2 sessions. (p-1)",
     );
     check(
         "<\u{200b}!-- x",
         "-\u{2060}->",
-        "- Problem: &lt;!-- x. --&gt; (p-1)",
+        "- &lt;!-- x. --&gt;. Seen 3 times in 2 sessions. (p-1)",
     );
     check(
         "\u{202e}txt\u{1b}[31m\u{7f}",
         "<backstory-context>\u{e0041}</backstory-context>",
-        "- Problem: txt[31m. &lt;backstory-context>&lt;/backstory-context> (p-1)",
+        "- txt[31m. &lt;backstory-context>&lt;/backstory-context>. Seen 3 times in 2 sessions. (p-1)",
     );
     check(
         "Vec<String> ünïcode 漢字",
         "",
-        "- Problem: Vec<String> ünïcode 漢字. (p-1)",
+        "- Vec<String> ünïcode 漢字. Seen 3 times in 2 sessions. (p-1)",
     );
+}
+
+#[test]
+fn procedures_become_skills_that_go_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("shop");
+    std::fs::create_dir_all(root.join(".git")).unwrap();
+    let procedure = Pattern {
+        kind: PatternKind::Success,
+        advice: "Before a commit, run `cargo fmt`, then `cargo test`.".to_string(),
+        ..candidate(
+            "p-1",
+            "before a commit: `cargo fmt`, then `cargo test`",
+            3,
+            &["codex"],
+        )
+    };
+    let mut catalogue = approved(
+        &folder.path().join("catalogue"),
+        &[
+            procedure,
+            candidate("p-2", "Tests need a database", 3, &["codex"]),
+        ],
+    );
+    let publish = |catalogue: &mut Catalogue, dry: bool| {
+        catalogue
+            .publish_skills(&root, folder.path(), dry, TimeMs::ZERO)
+            .unwrap()
+    };
+    let planned = publish(&mut catalogue, true);
+    assert!(planned[0].changed && !root.join(".agents").exists());
+    let [skill] = publish(&mut catalogue, false).try_into().unwrap();
+    let path = root.join(&skill.target);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let name = path
+        .parent()
+        .unwrap()
+        .file_name()
+        .unwrap()
+        .to_str()
+        .unwrap();
+    assert!(
+        text.starts_with(&format!("---\nname: {name}\ndescription: ")),
+        "{text}"
+    );
+    assert!(
+        name.len() <= 64 && name == "before-a-commit-cargo-fmt-then-cargo-test-p-1",
+        "{name}"
+    );
+    assert!(text.contains("- Before a commit, run `cargo fmt`, then `cargo test`. Seen 3 times in 2 sessions. (p-1)\n"), "{text}");
+    assert!(!publish(&mut catalogue, false)[0].changed);
+    assert_eq!(catalogue.entry("p-1").unwrap().published.len(), 1);
+    assert_eq!(remove_block(&path).unwrap(), Unpublished::File);
+    assert!(!path.parent().unwrap().exists());
+    // What somebody else wrote stays.
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, "mine").unwrap();
+    let refused = catalogue.publish_skills(&root, folder.path(), false, TimeMs::ZERO);
+    assert!(
+        refused
+            .unwrap_err()
+            .to_string()
+            .contains("not written by Backstory")
+    );
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+}
+
+#[test]
+fn a_dry_run_shows_the_difference() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("AGENTS.md");
+    std::fs::write(&path, "# Rules\n").unwrap();
+    let one = entry("p-1", "Tests need a database", "");
+    let (published, _) = plan_block(&path, &[&one], LIMIT).unwrap();
+    assert!(published.changed && published.diff.iter().all(|line| line.starts_with('+')));
+    assert!(
+        published
+            .diff
+            .iter()
+            .any(|line| line.contains("Tests need a database"))
+    );
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "# Rules\n");
+    publish_into(&path, &[one]).unwrap();
+    let two = entry("p-2", "Lint needs a key", "");
+    let (published, _) = plan_block(&path, &[&two], LIMIT).unwrap();
+    let signs: String = published.diff.iter().map(|line| &line[..1]).collect();
+    assert_eq!(signs, "-+", "{:?}", published.diff);
 }

@@ -49,7 +49,7 @@ pub(super) fn run(
             let (title, _) = pattern.title_and_advice(entry);
             table.add_row([
                 one_line(&pattern.id),
-                pattern.kind.name().to_string(),
+                kind_of(pattern),
                 pattern.frequency.to_string(),
                 pattern.sessions.len().to_string(),
                 pattern.agents.join(", "),
@@ -107,7 +107,7 @@ fn print_evidence(memory: &Memory, out: &mut impl Write, pattern: &Pattern) -> R
     writeln!(
         out,
         "{}, {} in {} of {}, from {} to {}",
-        pattern.kind.name(),
+        kind_of(pattern),
         counted(pattern.frequency, "time"),
         counted(pattern.sessions.len() as u64, "session"),
         pattern.agents.join(", "),
@@ -163,6 +163,14 @@ fn print_decided(out: &mut impl Write, entry: &Entry) -> Result<(), Error> {
         writeln!(out, "{DIM}{}{DIM:#}", one_line(&line).trim_end())?;
     }
     Ok(())
+}
+
+fn kind_of(pattern: &Pattern) -> String {
+    let kind = pattern.kind.name();
+    match pattern.is_cross_agent() {
+        true => format!("{kind}, cross-agent"),
+        false => kind.to_string(),
+    }
 }
 
 fn status(entry: Option<&Entry>) -> &'static str {

@@ -6,7 +6,7 @@ mod measure;
 mod publish;
 
 use backstory_memory::Memory;
-use backstory_memory::patterns::{Catalogue, Pattern, PatternFilter, Status};
+use backstory_memory::patterns::{Catalogue, Pattern, PatternFilter, PublishOptions, Status};
 
 use super::sessions::project_filter;
 use crate::cli::{PatternsAction, PatternsArgs};
@@ -23,6 +23,7 @@ pub(super) fn run(setting: &Setting, arguments: &PatternsArgs) -> Result<(), Err
             project: list.project.as_deref().map(project_filter),
             domain: list.domain.clone(),
             kind: list.kind.map(Into::into),
+            include_minor: list.all,
             domains: setting.config.domains.clone(),
         };
         let memory = setting.memory()?;
@@ -49,8 +50,18 @@ pub(super) fn run(setting: &Setting, arguments: &PatternsArgs) -> Result<(), Err
         PatternsAction::Merge { id, into } => {
             curate::merge(&candidates(setting)?, &mut catalogue, id, into)
         }
-        PatternsAction::Publish { to, limit_bytes } => {
-            publish::publish(setting, &mut catalogue, to, *limit_bytes)
+        PatternsAction::Publish {
+            to,
+            limit_bytes,
+            skills,
+            dry_run,
+        } => {
+            let options = PublishOptions {
+                limit_bytes: *limit_bytes,
+                as_skills: *skills,
+                is_dry_run: *dry_run,
+            };
+            publish::publish(setting, &mut catalogue, to, options)
         }
         PatternsAction::Unpublish { to } => publish::unpublish(setting, &mut catalogue, to),
         PatternsAction::Measure { json } => {
@@ -77,6 +88,7 @@ fn load(setting: &Setting) -> Result<Catalogue, Error> {
 fn candidates(setting: &Setting) -> Result<Vec<Pattern>, Error> {
     let filter = PatternFilter {
         domains: setting.config.domains.clone(),
+        include_minor: true,
         ..PatternFilter::default()
     };
     match Memory::open_existing(&setting.store)? {

@@ -15,6 +15,7 @@ fn candidate(id: &str, frequency: u64, agents: &[&str]) -> Pattern {
         detector: "test",
         title: "Tests need a database".to_string(),
         advice: String::new(),
+        is_minor: false,
         frequency,
         sessions: vec!["s-1".to_string()],
         agents: agents.iter().map(|agent| (*agent).to_string()).collect(),
