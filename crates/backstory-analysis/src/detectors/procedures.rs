@@ -18,44 +18,6 @@ const MIN_CHECKS: usize = 2;
 /// Maximum number of checks; more than that were a search.
 const MAX_CHECKS: usize = 6;
 
-/// Programs that only look around.
-pub(super) const LOOKING: &[&str] = &[
-    "ls",
-    "cat",
-    "sed",
-    "head",
-    "tail",
-    "rg",
-    "grep",
-    "find",
-    "pwd",
-    "echo",
-    "cd",
-    "wc",
-    "nl",
-    "tree",
-    "git status",
-    "git diff",
-    "git log",
-    "git show",
-    "which",
-    "sleep",
-    "jq",
-    "awk",
-    "for",
-    "while",
-    "do",
-    "done",
-    "then",
-    "if",
-    "true",
-    "test",
-    "mkdir",
-    "cp",
-    "mv",
-    "rm",
-];
-
 fn detect(notes: &Notes, _: &AgentConventions, found: &mut Vec<Signal>) {
     // Checks that passed since the last edit, in the order of their first runs.
     let mut passed: Vec<String> = Vec::new();

@@ -1,9 +1,8 @@
 //! The same error of the same tool.
 
-use super::procedures::LOOKING;
 use super::{Detector, PatternKind, Signal, common_errors, missing_commands, missing_paths};
 use crate::AgentConventions;
-use crate::digest::{Notes, Step, What, program, signature, step_parts};
+use crate::digest::{Notes, Step, What, only_looks, program, signature, step_parts};
 
 pub(super) const DETECTOR: Detector = Detector {
     name: "tool_errors",
@@ -34,8 +33,7 @@ fn detect(notes: &Notes, agents: &AgentConventions, found: &mut Vec<Signal>) {
         if signature.split(' ').filter(is_word).count() >= 2 {
             let title = format!("`{tool}` fails: {said}");
             let signal = Signal::at(step, format!("{tool}: {signature}"), title, said);
-            let is_own_tool =
-                !matches!(step.what, What::Run(_)) || LOOKING.contains(&tool.as_str());
+            let is_own_tool = !matches!(step.what, What::Run(_)) || only_looks(&tool);
             found.push(if is_own_tool { signal.minor() } else { signal });
         }
     }

@@ -1,9 +1,8 @@
 //! The command that worked after others like it had failed.
 
-use super::procedures::LOOKING;
 use super::{Detector, PatternKind, Signal};
 use crate::AgentConventions;
-use crate::digest::{Notes, What, program, signature};
+use crate::digest::{Notes, What, only_looks, program, signature};
 
 pub(super) const DETECTOR: Detector = Detector {
     name: "worked_at_last",
@@ -36,7 +35,7 @@ fn detect(notes: &Notes, _: &AgentConventions, found: &mut Vec<Signal>) {
         let Some((later, run)) = next.next() else {
             continue;
         };
-        let looks = name.is_empty() || LOOKING.contains(&name.as_str());
+        let looks = name.is_empty() || only_looks(&name);
         if run.ok != Some(true) || run.command == failed.command || looks {
             continue;
         }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::command::{self, CommandKind};
 use super::notes::{Notes, Step, What, shortened};
 use super::outcome::{self, Outcome, runs};
-use super::run_parts::{Purpose, parts};
+use super::run_parts::{Purpose, parts, step_parts};
 use super::{FileChange, Statement, decisions, said, summary, trouble};
 use crate::{AgentConventions, text};
 use backstory_event::{Seq, TurnNo};
@@ -90,23 +90,20 @@ fn goal(notes: &Notes, agents: &AgentConventions) -> Vec<Statement> {
         .filter(|(_, text)| said::is_of_a_person(text, agents) && !said::is_go_on(text))
         .take(2)
         .collect();
-    let chosen = match telling.first() {
+    let mut chosen: Vec<(&Step, &str)> = match telling.first() {
         // A short first prompt often only opens the talk.
         Some((_, text)) if text.len() < 25 => telling,
         Some(_) => telling.into_iter().take(1).collect(),
         None => prompts(notes).take(1).collect(),
     };
+    // What the work was done for may have come up later.
+    let main = summary::main_request(notes, agents);
+    let main = prompts(notes).find(|(_, text)| Some(*text) == main);
+    chosen.extend(main.filter(|(step, _)| chosen.iter().all(|(known, _)| known.seq != step.seq)));
     chosen
         .into_iter()
         .map(|(step, text)| quote(step, text))
         .collect()
-}
-
-/// Returns the first prompt of a person that says more than to go on.
-pub fn first_request<'n>(notes: &'n Notes, agents: &AgentConventions) -> Option<&'n str> {
-    summary::requests(notes, agents)
-        .map(|(_, text)| text)
-        .next()
 }
 
 fn done(notes: &Notes) -> Vec<Statement> {
@@ -237,40 +234,53 @@ struct FoundError<'n> {
     signature: String,
     said: String,
     events: Vec<Seq>,
-    /// The command that failed last with it.
-    command: Option<&'n str>,
+    /// Name of the check that failed.
+    check: Option<String>,
+    /// Command that failed.
+    command: &'n str,
 }
 
 /// Returns errors by what they are, each with how it ended, and those of checks that were not seen to pass afterwards.
 fn errors(notes: &Notes, agents: &AgentConventions) -> (Vec<Statement>, Vec<Statement>) {
     let mut found: Vec<FoundError<'_>> = Vec::new();
-    for step in &notes.steps {
-        let (said, command) = match &step.what {
-            What::Run(run) if run.ok == Some(false) && !run.denied => {
-                (run.said.as_deref(), Some(run.command.as_str()))
-            }
-            What::Edit {
-                failed: true, said, ..
-            } => (said.as_deref(), None),
-            What::Failed { said, .. } => (Some(said.as_str()), None),
-            _ => continue,
-        };
+    let mut add = |seq: Seq, said: &str, check: Option<&str>, command| {
         // What failed without a word says nothing: most of it is a search that found nothing.
-        let Some(said) = said.filter(|said| trouble::is_informative(said, agents)) else {
-            continue;
-        };
+        if !trouble::is_informative(said, agents) {
+            return;
+        }
         let signature = trouble::signature(said);
-        match found.iter_mut().find(|known| known.signature == signature) {
-            Some(known) => {
-                known.events.push(step.seq);
-                known.command = command;
-            }
+        let is_known = |known: &&mut FoundError<'_>| {
+            known.signature == signature && known.check.as_deref() == check
+        };
+        match found.iter_mut().find(is_known) {
+            Some(known) => known.events.push(seq),
             None => found.push(FoundError {
                 signature,
                 said: said.to_string(),
-                events: vec![step.seq],
+                events: vec![seq],
+                check: check.map(str::to_string),
                 command,
             }),
+        }
+    };
+    for step in &notes.steps {
+        // Edits and other tools of the agent fail for reasons of their own, which say nothing of the work.
+        let What::Run(run) = &step.what else {
+            continue;
+        };
+        let parts = step_parts(step);
+        let checks = || parts.iter().filter(|part| !part.purpose.is_delivery());
+        for part in checks().filter(|part| part.ok == Some(false)) {
+            if let Some(said) = &part.said {
+                add(step.seq, said, Some(&part.name), &run.command);
+            }
+        }
+        let is_plain = run.ok == Some(false) && !run.denied && checks().next().is_none();
+        let said = run.said.as_deref().filter(|_| is_plain);
+        if let Some(said) = said.filter(|said| {
+            !command::only_looks(&command::program(&run.command)) && !trouble::is_of_shell(said)
+        }) {
+            add(step.seq, said, None, &run.command);
         }
     }
     let (mut errors, mut problems) = (Vec::new(), Vec::new());
@@ -280,27 +290,25 @@ fn errors(notes: &Notes, agents: &AgentConventions) -> (Vec<Statement>, Vec<Stat
             1 => String::new(),
             times => format!(" ({times} times)"),
         };
-        let again = error
-            .command
-            .and_then(|command| passed_later(notes, command, last));
-        let is_check = error
-            .command
-            .is_some_and(|command| command::kind(command).is_proof());
-        let ended = match (error.command, again) {
-            (Some(command), Some(_)) => format!("; `{}` passed later", command::program(command)),
-            (Some(command), None) if is_check => {
-                format!(
-                    "; `{}` was not seen to pass after it",
-                    command::program(command)
-                )
+        let again = match &error.check {
+            Some(check) => check_passed_later(notes, check, last),
+            None => passed_later(notes, error.command, last),
+        };
+        let program = command::program(error.command);
+        let name = error.check.as_deref().unwrap_or(&program);
+        let ended = match (again, &error.check) {
+            (Some(again), _) => {
+                let how = edits_between(notes, last, again);
+                format!("; `{name}` passed later{how}")
             }
-            _ => String::new(),
+            (None, Some(_)) => format!("; `{name}` was not seen to pass after it"),
+            (None, None) => String::new(),
         };
         let mut cited = error.events;
         cited.extend(again);
         cited.dedup();
         let text = format!("{}{times}{ended}", error.said);
-        if is_check && again.is_none() {
+        if error.check.is_some() && again.is_none() {
             problems.push(Statement::new(&text, cited.clone()));
         }
         errors.push(Statement::new(&text, cited));
@@ -308,6 +316,42 @@ fn errors(notes: &Notes, agents: &AgentConventions) -> (Vec<Statement>, Vec<Stat
     errors.truncate(MOST_STATEMENTS);
     problems.truncate(MOST_STATEMENTS);
     (errors, problems)
+}
+
+/// Returns the first event after `seq` where a check of this name passed as a whole.
+fn check_passed_later(notes: &Notes, check: &str, seq: Seq) -> Option<Seq> {
+    let later = parts(notes).into_iter();
+    let mut later = later.filter(|(at, part)| *at > seq && part.name == check);
+    let passed = later.find(|(_, part)| part.ok == Some(true));
+    passed.map(|(at, _)| at)
+}
+
+/// Returns the files that were edited between two events, as the way in which an error was mended.
+fn edits_between(notes: &Notes, from: Seq, to: Seq) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for step in &notes.steps {
+        if let What::Edit {
+            paths,
+            failed: false,
+            ..
+        } = &step.what
+            && step.seq > from
+            && step.seq < to
+        {
+            for path in paths {
+                let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+        }
+    }
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => format!(", after an edit of {one}"),
+        [one, two] => format!(", after edits of {one} and {two}"),
+        [one, two, ..] => format!(", after edits of {one}, {two} and others"),
+    }
 }
 
 /// The first event after `seq` where the same command worked.
@@ -416,7 +460,7 @@ mod tests {
         assert_eq!((account.files.len(), account.files[0].events.len()), (1, 1));
         assert_eq!(
             texts(&account.errors),
-            ["error: test failed; `cargo test` passed later",]
+            ["error: test failed; `cargo test` passed later, after an edit of cart.rs",]
         );
         assert_eq!(
             texts(&account.decisions),
@@ -448,7 +492,7 @@ mod tests {
         story.prompt(&format!("## please {}", "look into it ".repeat(20)));
         let title = summary::title(&story.notes, &KNOWN_AGENTS).unwrap();
         assert!(
-            title.starts_with("look into it") && title.ends_with(" it…"),
+            title.starts_with("look into it") && title.ends_with(" into…"),
             "{title}"
         );
     }

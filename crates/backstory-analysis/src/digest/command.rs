@@ -2,6 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Programs that only look around.
+#[rustfmt::skip]
+const LOOKING: &[&str] = &[
+    "ls", "cat", "sed", "head", "tail", "rg", "grep", "find", "pwd", "echo", "cd", "wc", "nl", "tree",
+    "git status", "git diff", "git log", "git show", "which", "sleep", "jq", "awk", "for", "while", "do", "done", "then", "if",
+    "true", "test", "mkdir", "cp", "mv", "rm",
+];
+
+/// Returns whether a program only looks around.
+pub(crate) fn only_looks(program: &str) -> bool {
+    LOOKING.contains(&program)
+}
+
 /// Purpose of a command.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CommandKind {

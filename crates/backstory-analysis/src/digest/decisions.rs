@@ -14,6 +14,12 @@ const MAX_PROMPT_BYTES: usize = 700;
 /// Answers that choose what the agent does next, and bind nothing later.
 const STEPS: [&str; 5] = ["/", "start /", "run /", "continue", "proceed"];
 
+/// Words of options that only deliver what is there.
+const DELIVERING: [&str; 5] = ["push", "commit", "merge", "pr", "quick"];
+
+/// Maximum number of words of such an option.
+const MAX_DELIVERING_WORDS: usize = 5;
+
 /// Returns the decisions in their order; one that the user takes back later is left out.
 pub(super) fn of_user(notes: &Notes, agents: &AgentConventions) -> Vec<Statement> {
     let first_prompt = prompts(notes).next().map(|(step, _)| step.seq);
@@ -30,6 +36,12 @@ pub(super) fn of_user(notes: &Notes, agents: &AgentConventions) -> Vec<Statement
                         && decision.text.starts_with(&quote(step, said).text)
                 });
                 let said = said.trim_end_matches("(Recommended)").trim_end();
+                let option = question
+                    .as_deref()
+                    .filter(|_| said::option_number(said).is_some());
+                if delivers(option.unwrap_or(said)) {
+                    continue;
+                }
                 let text = match question {
                     Some(question) => format!("{said} (to: {})", question.replace("**", "")),
                     None => said.to_string(),
@@ -72,6 +84,16 @@ fn is_choice(said: &str) -> bool {
     !said::is_go_on(said)
         && !said::is_question(said)
         && !STEPS.iter().any(|step| lower.starts_with(step))
+}
+
+/// Returns whether an option only commits, pushes or merges what is there, or is called quick.
+fn delivers(option: &str) -> bool {
+    let lower = option.to_lowercase();
+    let mut words = lower.split(|letter: char| !letter.is_alphanumeric());
+    let is_short = option.split_whitespace().count() <= MAX_DELIVERING_WORDS;
+    words
+        .find(|word| !word.is_empty())
+        .is_some_and(|first| DELIVERING.contains(&first) && (is_short || first == "quick"))
 }
 
 /// Returns the part of a prompt that decides: all of a short one, else the first sentence that does.

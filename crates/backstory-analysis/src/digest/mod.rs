@@ -22,8 +22,9 @@ mod trouble;
 use backstory_event::{Seq, TurnNo};
 use serde::{Deserialize, Serialize};
 
-pub use account::{Account, first_request, prompts};
+pub use account::{Account, prompts};
 pub use closing::{Closing, LastCheck};
+pub(crate) use command::only_looks;
 pub use command::{CommandKind, program};
 pub use noted::Noted;
 pub use notes::{EventPlace, Last, Notes, Run, Step, What};
@@ -34,7 +35,7 @@ pub use run_parts::{Purpose, RunPart};
 pub use said::{is_correction, is_decision, is_go_on, is_of_a_person};
 #[cfg(any(test, feature = "story"))]
 pub use story::Story;
-pub use summary::{title, title_of_first_request};
+pub use summary::title;
 pub use trouble::signature;
 
 /// A sentence of a digest, and the events that it rests on.

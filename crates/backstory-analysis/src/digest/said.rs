@@ -150,14 +150,14 @@ const DECIDING: &[&str] = &[
     "i would prefer", "i would", "i'd like", "i'd rather", "i want", "we want", "we should", "we shouldn't", "we must", "we need", "we don't",
     "it should", "it must", "that should", "this should", "they should", "there should", "should be", "make it", "make sure", "leave", "stay on",
     "skip", "drop", "only", "from now on", "no need", "remember", "stick with", "option", "i decided", "we decided", "it's fine",
-    "delete", "avoid", "not", "add only", "we can", "rename it", "call it",
+    "delete", "avoid", "not", "add only", "we can", "rename it", "call it", "ok for",
 ];
 
 /// Words within a clause that do.
 #[rustfmt::skip]
 const INSISTING: &[&str] = &[
     "instead of", "rather than", "should not", "shouldn't", "must not", "must be", "no need to", "from now on", "by default", "is settled",
-    "out of scope", "i would replace", "should always", "should never", "is fine", "we don't need", "i don't want", "i don't like",
+    "out of scope", "i would replace", "after each", "as you go", "each time", "every time", "whenever", "if there are", "should always", "should never", "is fine", "we don't need", "i don't want", "i don't like",
 ];
 
 /// Verbs behind "let's" and the like that are a step of the work.
@@ -173,7 +173,7 @@ const STEP_VERBS: &[&str] = &[
 #[rustfmt::skip]
 const AGREEING: &[&str] = &[
     "sounds good", "do it", "do that", "go ahead", "go for it", "yep", "approved", "correct", "exactly", "all of them", "to all", "to both", "both",
-    "all", "can you", "could you", "you can", "i agree", "agreed", "it", "that", "this", "do",
+    "all", "can you", "could you", "you can", "i agree", "agreed", "it", "that", "this", "do", "let's", "lets", "i want you to",
 ];
 
 /// Minimum number of words with which an answer says more than that the user agrees.
@@ -215,7 +215,28 @@ pub(crate) fn is_answer(prompt: &str, question: &str) -> bool {
         && !is_deliberation(&plain)
         && rest.split_whitespace().count() >= MIN_ANSWER_WORDS
         && !STEP_VERBS.contains(&first)
+        && !repeats_offer(rest, question)
         && (rest.len() < plain.len() || is_about(&plain, question))
+}
+
+/// Returns whether an answer only orders what the question offers to do.
+fn repeats_offer(answer: &str, question: &str) -> bool {
+    let question = question.to_lowercase();
+    let offer = ["want me to ", "should i ", "shall i ", "like me to "]
+        .iter()
+        .find_map(|words| question.split_once(words));
+    let verb = |text: &str| text.split([' ', ',', '.']).next().map(str::to_string);
+    let limits = [
+        "but",
+        "instead",
+        "only",
+        "not",
+        "separately",
+        "without",
+        "saying",
+    ];
+    offer.is_some_and(|(_, offer)| verb(offer) == verb(answer))
+        && !limits.iter().any(|word| has_words(answer, word))
 }
 
 /// Returns whether an answer takes up a word of the question, or the question leaves it open.

@@ -7,7 +7,7 @@ use super::{Statement, said};
 use crate::{AgentConventions, text};
 
 /// Maximum length of a title in characters.
-const MAX_TITLE_CHARACTERS: usize = 70;
+const MAX_TITLE_CHARACTERS: usize = 90;
 
 /// Maximum length of the result in a summary, in characters.
 const MAX_RESULT_CHARACTERS: usize = 140;
@@ -21,42 +21,107 @@ const POLITE: &[&str] = &[
     "can you please", "could you please", "would you please", "can you help me to", "can you help me", "can you", "could you", "would you", "please",
     "i want you to", "i would like you to", "i'd like you to", "i need you to", "i want to", "i would like to", "i'd like to", "i need to",
     "we need to", "we want to", "let's", "lets", "hi", "hello", "hey", "ok", "okay", "yes", "no", "great", "perfect", "thanks", "alright", "now", "so", "and",
-    "also", "next", "help me to", "help me", "right now", "well", "i think we should", "i think", "then", "you need to", "your task is to",
+    "also", "next", "help me to", "help me", "right now", "well", "i think we should", "i think", "then", "you need to", "your task is to", "i've noticed that", "i've noticed",
+    "i noticed that", "i noticed", "can it be that", "i wonder if", "i feel", "it seems", "independently", "first", "for now", "maybe", "quick", "just",
 ];
 
-/// Returns a title for a session that has none of its agent's or user's: what the first request asks for, or else the plan, what was
-/// delivered, a later request.
+/// Maximum number of commits of which the first one says what the session was about.
+const MAX_TITLE_COMMITS: usize = 3;
+
+/// Returns a title for a session that has none of its agent's or user's: the plan, what a pull request or commit was called, or the request that the work
+/// was done for.
 pub fn title(notes: &Notes, agents: &AgentConventions) -> Option<String> {
-    let plan = || {
-        notes.steps.iter().rev().find_map(|step| match &step.what {
-            What::Plan(title) if is_informative(title) => Some(title.clone()),
-            _ => None,
+    let line = plan_title(notes)
+        .or_else(|| named_delivery(notes))
+        .or_else(|| main_request(notes, agents).and_then(requested))
+        .or_else(|| commit_subjects(notes).next())
+        .or_else(|| {
+            let mut requests = requests(notes, agents).take(MAX_REQUESTS);
+            requests.find_map(|(_, text)| first_line(text))
         })
-    };
-    let requests = || {
-        requests(notes, agents)
-            .map(|(_, text)| text)
-            .take(MAX_REQUESTS)
-    };
-    title_of_first_request(notes, agents).or_else(|| {
-        let line = plan()
-            .or_else(|| {
-                deliveries(notes)
-                    .rev()
-                    .find_map(|(_, part)| commit_subject(&part))
-            })
-            .or_else(|| requests().find_map(requested))
-            .or_else(|| requests().find_map(first_line))
-            // Nobody but a program asked for anything.
-            .or_else(|| super::prompts(notes).find_map(|(_, text)| requested(text)))?;
-        Some(title_of_line(&line))
+        // Nobody but a program asked for anything.
+        .or_else(|| super::prompts(notes).find_map(|(_, text)| requested(text)))?;
+    Some(title_of_line(&line))
+}
+
+/// Returns the title of a plan that was carried out, or of the only result.
+fn plan_title(notes: &Notes) -> Option<String> {
+    notes.steps.iter().rev().find_map(|step| match &step.what {
+        What::Plan(title) if is_informative(title) => Some(title.clone()),
+        _ => None,
     })
 }
 
-/// Returns the title that the first request alone gives; `None` if it does not say what it is about.
-pub fn title_of_first_request(notes: &Notes, agents: &AgentConventions) -> Option<String> {
-    let (_, request) = requests(notes, agents).next()?;
-    Some(title_of_line(&requested(request)?))
+/// Returns what the command called the pull request, or the first of few commits. What tools printed is not trusted: titles are told to new sessions.
+fn named_delivery(notes: &Notes) -> Option<String> {
+    let request = deliveries(notes).rev().find_map(|(_, part)| {
+        let is_named = part.purpose == Purpose::PullRequest && is_informative(&part.name);
+        is_named.then(|| part.name.clone())
+    });
+    request.or_else(|| {
+        let commits = deliveries(notes).filter(|(_, part)| part.purpose == Purpose::Commit);
+        let mut subjects = commit_subjects(notes).filter(|subject| is_informative(subject));
+        (commits.count() <= MAX_TITLE_COMMITS)
+            .then(|| subjects.next())
+            .flatten()
+    })
+}
+
+fn commit_subjects(notes: &Notes) -> impl Iterator<Item = String> {
+    deliveries(notes).filter_map(|(_, part)| commit_subject(&part))
+}
+
+/// Openings of requests that only begin a talk, or are about the work and not the work itself.
+#[rustfmt::skip]
+const OPENERS: &[&str] = &[
+    "do you have", "what", "where", "how", "why", "is there", "is it", "is this", "is the", "are we", "are there", "did", "does", "tell me", "explain", "show me",
+    "open ", "read ", "commit", "push", "merge", "run ", "continue", "understand", "check", "verify", "update the readme",
+];
+
+/// Openings of requests that go on with what was said before.
+#[rustfmt::skip]
+const CONTINUATIONS: &[&str] = &["hm", "one last", "another", "again", "double check", "instead", "use ", "revert", "undo", "yeah", "fix all", "add a test"];
+
+/// With so many words an opening question says what it is about.
+const MIN_TELLING_WORDS: usize = 9;
+
+/// Returns the request that the work was done for: one with edits in its turn rather than a question, the first one of equals.
+pub(super) fn main_request<'n>(notes: &'n Notes, agents: &AgentConventions) -> Option<&'n str> {
+    let edited = |turn| {
+        notes
+            .steps
+            .iter()
+            .any(|step| step.turn == turn && matches!(step.what, What::Edit { failed: false, .. }))
+    };
+    let mut best: Option<(i32, &str)> = None;
+    for (place, (step, text)) in requests(notes, agents).take(MAX_REQUESTS).enumerate() {
+        let Some(line) = requested(text) else {
+            continue;
+        };
+        let lower = line.to_lowercase();
+        let starts_with =
+            |openings: &[&str]| openings.iter().any(|opening| lower.starts_with(opening));
+        let words = line.split(' ').count();
+        let is_dangling = (lower.split(' ').take(3))
+            .any(|word| ["this", "that", "it", "these", "those"].contains(&word));
+        let opener = match starts_with(OPENERS) {
+            true if words < MIN_TELLING_WORDS => 3,
+            true => 1,
+            false => 0,
+        };
+        let goes_on =
+            starts_with(CONTINUATIONS) || text.trim_start().to_lowercase().starts_with("yes");
+        // The first request mostly says it; later ones only go on with it.
+        let score = i32::from(edited(step.turn))
+            - place as i32
+            - opener
+            - 2 * i32::from(is_dangling)
+            - 2 * i32::from(goes_on);
+        if best.is_none_or(|(known, _)| score > known) {
+            best = Some((score, text));
+        }
+    }
+    best.map(|(_, text)| text)
 }
 
 fn title_of_line(line: &str) -> String {
@@ -96,7 +161,23 @@ fn requested(prompt: &str) -> Option<String> {
 fn first_line(prompt: &str) -> Option<String> {
     let mut lines = prompt.lines().map(str::trim);
     let line = lines.find(|line| line.chars().any(char::is_alphabetic))?;
-    Some(plain_text(line))
+    let words = line.split_whitespace().map(|word| {
+        // `https://host/owner/repo/issues/5` is known as `repo/issues/5`.
+        let address = word
+            .strip_prefix("https://")
+            .or_else(|| word.strip_prefix("http://"));
+        let parts: Vec<&str> = address.map_or(vec![word], |address| {
+            address.trim_end_matches('/').split('/').collect()
+        });
+        parts[parts.len().saturating_sub(3)..].join("/")
+    });
+    Some(
+        words
+            .collect::<Vec<_>>()
+            .join(" ")
+            .trim_start_matches('/')
+            .replace("**", ""),
+    )
 }
 
 /// Returns a line without the tag that it begins with: programs frame what they ask.
@@ -290,7 +371,17 @@ fn result(notes: &Notes, outcome: Outcome) -> (String, Vec<backstory_event::Seq>
         What::Reply(text) => Some((step, text)),
         _ => None,
     });
-    let sentence = reply.and_then(|(step, text)| Some((telling_sentence(text)?, step.seq)));
+    // What is not done yet is not what came of it.
+    let is_over = matches!(outcome, Outcome::Success | Outcome::Planned);
+    let reply = reply.filter(|_| is_over);
+    let has_edits = |step: &&Step| matches!(step.what, What::Edit { failed: false, .. });
+    let edits = notes.steps.iter().filter(has_edits).count();
+    let sentence = reply.and_then(|(step, text)| {
+        // Where nothing was changed, the answer itself is the result.
+        let sentence =
+            result_sentence(text).or_else(|| (edits == 0).then(|| answer(text)).flatten())?;
+        Some((sentence, step.seq))
+    });
     let delivered = deliveries(notes).last();
     let ending = match outcome {
         Outcome::Success | Outcome::Unknown => None,
@@ -317,15 +408,30 @@ fn result(notes: &Notes, outcome: Outcome) -> (String, Vec<backstory_event::Seq>
             _ => "committed".to_string(),
         });
     }
+    let delivered_nothing = parts.is_empty();
+    let sentence_is_missing = sentence.is_none();
     if let Some((sentence, seq)) = sentence {
-        events.push(seq);
-        parts.push(sentence);
+        let repeats = !delivered_nothing
+            && ["opened", "pushed", "committed", "merged", "created pr"]
+                .iter()
+                .any(|word| sentence.to_lowercase().starts_with(word));
+        if !repeats {
+            events.push(seq);
+            parts.push(sentence);
+        }
     }
     if let Some(ending) = ending {
         parts.insert(0, ending.to_string());
     }
+    if sentence_is_missing
+        && delivered_nothing
+        && let Some((text, seq)) = changed(notes)
+    {
+        events.push(seq);
+        parts.push(text);
+    }
     if parts.is_empty() {
-        parts.push("nothing was answered".to_string());
+        parts.push("nothing was changed".to_string());
     }
     if events.is_empty() {
         events.push(notes.events);
@@ -337,7 +443,8 @@ fn result(notes: &Notes, outcome: Outcome) -> (String, Vec<backstory_event::Seq>
 #[rustfmt::skip]
 const EMPTY_OPENINGS: &[&str] = &[
     "done", "perfect", "great", "excellent", "all done", "good", "now let me", "let me", "i'll", "i will", "here's", "here is", "summary", "all tests pass",
-    "you're right", "you're welcome", "now", "sure", "would you like", "want me to", "looking at",
+    "you're right", "you're welcome", "now", "sure", "would you like", "want me to", "looking at", "yes", "no,", "this ", "that ", "these ", "it ", "both ",
+    "the caller", "with ", "your previous", "linting", "both remaining", "i like", "i'd", "i would", "i'm ", "if you", "note", "memory is",
 ];
 
 /// Words that say what came of something.
@@ -348,16 +455,45 @@ const RESULTS: &[&str] = &[
     "i've", "no longer", "is now", "are now", "now ", "caused by", "the cause", "root cause", "because", "complete", "successfully", "works",
 ];
 
-/// Returns the sentence of a reply that says best what came of it: the first one that names a result, else the first one.
-fn telling_sentence(reply: &str) -> Option<String> {
-    let (_, told) = ranked_sentences(reply).min_by_key(|(rank, _)| *rank)?;
-    Some(short_result(&told))
-}
-
 /// Returns the first sentence of a reply that names a result and is no item of a list.
 pub(super) fn result_sentence(reply: &str) -> Option<String> {
     let (_, told) = ranked_sentences(reply).find(|(rank, _)| *rank == 0)?;
     Some(short_result(&told))
+}
+
+/// Returns the first sentence of a reply that is no item of a list.
+fn answer(reply: &str) -> Option<String> {
+    let (_, told) = ranked_sentences(reply).find(|(rank, _)| rank % 2 == 0)?;
+    Some(short_result(&told))
+}
+
+/// Returns how many files were changed, with the last edit.
+fn changed(notes: &Notes) -> Option<(String, backstory_event::Seq)> {
+    let mut files: Vec<&str> = Vec::new();
+    let mut last = None;
+    for step in &notes.steps {
+        if let What::Edit {
+            paths,
+            failed: false,
+            ..
+        } = &step.what
+        {
+            last = Some(step.seq);
+            for path in paths {
+                let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+                if !files.contains(&name) {
+                    files.push(name);
+                }
+            }
+        }
+    }
+    let names = files.iter().take(2).copied().collect::<Vec<_>>().join(", ");
+    let text = match files.len() {
+        0 => return None,
+        1 | 2 => format!("changed {names}"),
+        count => format!("changed {count} files, {names} and others"),
+    };
+    Some((text, last?))
 }
 
 fn short_result(told: &str) -> String {
@@ -390,7 +526,9 @@ fn ranked_sentences(reply: &str) -> impl Iterator<Item = (u8, String)> {
             .filter(|letter| *letter as u32 >= 0x2e80)
             .count();
         let is_asking = sentence.ends_with(['?', ':']);
-        let is_code = sentence.matches(['`', '{', '=', '"']).count() * 3 > words;
+        let is_code = sentence.matches(['`', '{', '=', '"']).count() * 3 > words
+            || sentence.starts_with(['`', '"', '(', '['])
+            || sentence.contains("http");
         let fits = !is_empty && !is_asking && !is_code && ((4..=60).contains(&words) || wide >= 6);
         let names_result = RESULTS.iter().any(|word| lower.contains(word));
         // A sentence of its own says more than an item of a list.

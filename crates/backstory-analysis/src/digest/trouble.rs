@@ -104,6 +104,19 @@ pub(crate) fn telling(output: &str, agents: &AgentConventions) -> String {
     text::beginning(&told, MOST_TOLD).to_string()
 }
 
+/// Errors of the shell in what the agent typed.
+#[rustfmt::skip]
+const SHELL_ERRORS: &[&str] = &[
+    "syntax error", "parse error near", "unexpected eof", "unexpected end of file", "no matches found", "unmatched \"", "unmatched '", "event not found",
+    "bad substitution", "unterminated quoted string", "no such file or directory",
+];
+
+/// Returns whether a line is the shell's about what was typed, or a path that was guessed.
+pub(crate) fn is_of_shell(said: &str) -> bool {
+    let lower = said.to_lowercase();
+    SHELL_ERRORS.iter().any(|words| lower.contains(words))
+}
+
 /// Lines that only name an exit code.
 const EXIT_CODES: &[&str] = &["exit code ", "exited with "];
 

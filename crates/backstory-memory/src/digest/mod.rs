@@ -6,14 +6,13 @@ mod record;
 mod renew;
 mod summary;
 
-use backstory_analysis::digest::{Account, first_request, title_of_first_request};
-use backstory_event::{Event, Kind, Seq, Usage};
+use backstory_analysis::digest::Account;
+use backstory_event::{Seq, Usage};
 use backstory_store::{AnswerRows, SessionHead, SessionRow, Store};
 
 use crate::Session;
 use crate::conventions::AGENT_CONVENTIONS;
 use crate::error::Result;
-use crate::read::with_text;
 use crate::upkeep::WithDamage;
 
 #[cfg(test)]
@@ -29,9 +28,6 @@ pub(crate) use renew::{
 };
 pub use summary::SessionSummary;
 pub(crate) use summary::stored_summary;
-
-/// Number of events that are looked up at once.
-const EVENTS_AT_ONCE: u32 = 200;
 
 /// The account of a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,57 +93,10 @@ pub(crate) fn settle_titles(store: &Store) -> Result<()> {
     let sessions = store.sessions_without_given_title()?;
     let mut titles = Vec::new();
     for head in store.session_heads(sessions)?.values() {
-        titles.extend(prompt_title(store, head)?.map(|title| (head.id, title)));
+        let notes = session_notes(store, head.id, &head.agent)?;
+        titles.extend(title(&notes, &AGENT_CONVENTIONS).map(|title| (head.id, title)));
     }
     Ok(store.save_titles(&titles)?)
-}
-
-/// Returns the title that the digest of a session would give it. Mostly no text is read but that of prompts up to the first request.
-fn prompt_title(store: &Store, head: &SessionHead) -> Result<Option<String>> {
-    let mut notes = Notes::default();
-    let is_request = |notes: &Notes| first_request(notes, &AGENT_CONVENTIONS).is_some();
-    note_events(
-        store,
-        head,
-        |event| event.kind == Kind::Prompt,
-        &mut notes,
-        is_request,
-    )?;
-    if let Some(title) = title_of_first_request(&notes, &AGENT_CONVENTIONS) {
-        return Ok(Some(title));
-    }
-    let mut notes = Notes::default();
-    note_events(store, head, |_| true, &mut notes, |_| false)?;
-    Ok(title(&notes, &AGENT_CONVENTIONS))
-}
-
-/// Takes notes of the events of a session that are wanted, until they are enough.
-fn note_events(
-    store: &Store,
-    head: &SessionHead,
-    is_wanted: impl Fn(&Event) -> bool,
-    notes: &mut Notes,
-    is_enough: impl Fn(&Notes) -> bool,
-) -> Result<()> {
-    let mut bytes = store.bytes();
-    let mut next = Seq::FIRST;
-    loop {
-        let last = Seq::new(next.get().saturating_add(EVENTS_AT_ONCE - 1));
-        let events = store.events_between(head.id, next, last)?;
-        if events.is_empty() {
-            return Ok(());
-        }
-        for event in events {
-            if is_wanted(&event.event) {
-                let event = with_text(store, &mut bytes, &head.agent, event)?;
-                notes.take(&event, &AGENT_CONVENTIONS);
-                if is_enough(notes) {
-                    return Ok(());
-                }
-            }
-        }
-        next = last.next();
-    }
 }
 
 impl Session<'_> {

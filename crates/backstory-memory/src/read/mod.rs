@@ -262,21 +262,6 @@ pub(crate) fn read_one(
     Ok(Some(completed(view, touches, body, damage.as_deref())))
 }
 
-/// Reads the text of an event of a log. `bytes` is worth keeping for the next one.
-pub(crate) fn with_text(
-    store: &Store,
-    bytes: &mut BlockReader<'_>,
-    agent: &str,
-    view: EventView<'static>,
-) -> Result<EventView<'static>> {
-    let (stream, offset, length) = place_of(&view);
-    let span = bytes.read(stream, offset, length);
-    let one = std::slice::from_ref(&view);
-    let (mut bodies, damage) = bodies_or_damage(store, agent, span, one)?;
-    let body = bodies.remove(&view.event.span.part).unwrap_or_default();
-    Ok(completed(view, Vec::new(), body, damage.as_deref()))
-}
-
 /// Stream, first byte and number of bytes of an event's record.
 fn place_of(view: &EventView<'_>) -> (StreamId, u64, u64) {
     (view.stream, view.event.span.offset, view.event.span.length)
