@@ -78,6 +78,7 @@ pub mod examine;
 mod git;
 mod hidden;
 mod import;
+mod interval;
 mod log_memory;
 pub mod models;
 pub mod observe;
