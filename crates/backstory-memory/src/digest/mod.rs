@@ -5,6 +5,7 @@
 mod record;
 mod renew;
 mod summary;
+mod verdicts;
 
 use backstory_analysis::digest::{Account, first_request, title_of_first_request};
 use backstory_event::{Event, Kind, Seq, Usage};
@@ -29,6 +30,12 @@ pub(crate) use renew::{
 };
 pub use summary::SessionSummary;
 pub(crate) use summary::stored_summary;
+pub(crate) use verdicts::VerdictsLock;
+pub use verdicts::{
+    DigestEvidence, DigestItem, DigestScore, DigestVerdict, DigestVerdicts, Grade, GradedText,
+    ItemVerdict, JudgedStatement, OutcomeScore, Proportion, StatementScore, TextScore,
+    WrongOutcome,
+};
 
 /// Number of events that are looked up at once.
 const EVENTS_AT_ONCE: u32 = 200;
