@@ -72,13 +72,17 @@ fn cite_step(step: &Step, text: String) -> Statement {
 }
 
 fn describe_check(check: &LastCheck) -> Statement {
-    let result = if check.ok { "passed" } else { "failed" };
+    // A pass of some tests only says nothing of the others, so it is no run here.
+    let result = match check.ok {
+        true => "passed in its last full run",
+        false => "failed last, passes of a part not counted",
+    };
     let times = match check.runs {
         1 => "1 run".to_string(),
         runs => format!("{runs} runs"),
     };
     Statement {
-        text: format!("`{}` {result} when it last ran ({times})", check.name),
+        text: format!("`{}` {result} ({times})", check.name),
         turn: Some(check.turn),
         events: Vec::new(),
     }
