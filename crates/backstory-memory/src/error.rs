@@ -106,6 +106,16 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// A line of the file with verdicts about digests that is none.
+    #[error("{path}:{line} is no verdict about a digest: {reason}")]
+    Verdict {
+        /// The file.
+        path: PathBuf,
+        /// Number of the line, from 1.
+        line: usize,
+        /// Why.
+        reason: String,
+    },
     /// A file that cannot tell of patterns.
     #[error("cannot publish in {path}: {reason}")]
     Publish {

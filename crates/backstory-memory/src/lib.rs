@@ -50,6 +50,7 @@
 //! | [`Memory::models`] | embedding models, their vectors |
 //! | [`Memory::summaries`] | observations and summaries by a language model |
 //! | [`Memory::captures`] | captured events, and the queue of work that they cause |
+//! | [`Memory::digest_verdicts`] | people's verdicts about digests, and how well digests do by them |
 //! | [`Memory::upkeep`] | checks, retention, forgetting |
 //!
 //! What a handle is asked and what it answers are types of the module where it is: [`search`] has the requests and hits of searches,
@@ -78,6 +79,7 @@ pub mod examine;
 mod git;
 mod hidden;
 mod import;
+mod interval;
 mod log_memory;
 pub mod models;
 pub mod observe;
@@ -128,6 +130,7 @@ pub use catch_up::{CatchUp, CatchUpReport};
 pub use code::Code;
 pub use context::ContextBuilder;
 pub use derive::{EventSink, FollowReport};
+pub use digest::DigestVerdicts;
 pub use error::{Error, Result};
 pub use event_log::{EventLog, EventType, LogEvent};
 pub use git::{find_program, worktree_root};
@@ -259,6 +262,11 @@ impl Memory {
     /// Returns what language models write about sessions.
     pub fn summaries(&self) -> Summaries<'_> {
         Summaries { memory: self }
+    }
+
+    /// Returns the verdicts of people about digests.
+    pub fn digest_verdicts(&self) -> DigestVerdicts<'_> {
+        DigestVerdicts { memory: self }
     }
 
     /// Returns checks, retention and forgetting.

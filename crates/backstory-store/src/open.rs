@@ -453,8 +453,9 @@ pub(crate) fn make_private_folder(folder: &Path) -> Result<()> {
 
 /// Whether something in a store's folder can be part of the store.
 pub fn is_store_entry(name: &OsStr) -> bool {
-    const FOLDERS: [&str; 7] = [
+    const FOLDERS: [&str; 8] = [
         "downloads",
+        "eval",
         "index",
         "logs",
         "models",

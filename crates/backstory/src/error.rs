@@ -189,6 +189,7 @@ impl From<backstory_memory::Error> for Error {
             }
             Memory::NotInCatalogue(_) => Error::new(ErrorKind::NotFound, message)
                 .hint("`backstory patterns approve` takes it in"),
+            Memory::Verdict { .. } => Error::usage(message).hint("correct or remove the line"),
             Memory::Catalogue { .. } => Error::usage(message).hint("mend it by hand, or move it out of the folder"),
             Memory::Path { ref source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
                 Error::new(ErrorKind::NotFound, message)

@@ -8,6 +8,7 @@ mod commands;
 mod config;
 mod error;
 mod hook;
+mod keys;
 mod naming;
 mod options;
 mod output;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use backstory_event::Seq;
+use serde::{Deserialize, Serialize};
 
 use super::Statement;
 use super::notes::{Last, Notes, Run, Step, What};
@@ -11,7 +12,8 @@ use super::said;
 use crate::text;
 
 /// End of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// The last request was done.
     Success,
@@ -30,6 +32,17 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// All outcomes.
+    pub const ALL: [Outcome; 7] = [
+        Outcome::Success,
+        Outcome::Partial,
+        Outcome::Failed,
+        Outcome::Abandoned,
+        Outcome::Planned,
+        Outcome::Running,
+        Outcome::Unknown,
+    ];
+
     /// Returns the name used in JSON.
     pub fn name(self) -> &'static str {
         match self {

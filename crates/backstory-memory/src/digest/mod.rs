@@ -5,6 +5,7 @@
 mod record;
 mod renew;
 mod summary;
+mod verdicts;
 
 use backstory_analysis::digest::Account;
 use backstory_event::{Seq, Usage};
@@ -28,6 +29,12 @@ pub(crate) use renew::{
 };
 pub use summary::SessionSummary;
 pub(crate) use summary::stored_summary;
+pub(crate) use verdicts::VerdictsLock;
+pub use verdicts::{
+    DigestEvidence, DigestItem, DigestScore, DigestVerdict, DigestVerdicts, Grade, GradedText,
+    ItemVerdict, JudgedStatement, OutcomeScore, Proportion, StatementScore, TextScore,
+    WrongOutcome,
+};
 
 /// The account of a session.
 #[derive(Debug, Clone, PartialEq)]

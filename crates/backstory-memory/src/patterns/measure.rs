@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Catalogue, Entry, MeasuredPattern, Pattern, Patterns, Publication};
 use crate::error::Result;
+use crate::interval::wilson_interval;
 
-/// Of the normal distribution, for 95 %.
-const Z: f64 = 1.959_963_984_540_054;
 /// With fewer sessions on a side than this, anything could be chance.
 const FEWEST_SESSIONS: u64 = 10;
 
@@ -195,7 +194,7 @@ impl Share {
     }
 
     fn new(sessions: u64, with_it: u64, occurrences: u64) -> Self {
-        let (low, high) = wilson(with_it, sessions);
+        let (low, high) = wilson_interval(with_it, sessions);
         Share {
             sessions,
             with_it,
@@ -209,23 +208,6 @@ impl Share {
             high,
         }
     }
-}
-
-/// Wilson's interval: unlike the usual one it is right for few sessions and for shares near 0.
-fn wilson(with_it: u64, sessions: u64) -> (f64, f64) {
-    if sessions == 0 {
-        return (0.0, 1.0);
-    }
-    let count = sessions as f64;
-    let share = with_it as f64 / count;
-    let square = Z * Z;
-    let middle = share + square / (2.0 * count);
-    let reach = Z * (share * (1.0 - share) / count + square / (4.0 * count * count)).sqrt();
-    let scale = 1.0 + square / count;
-    (
-        ((middle - reach) / scale).max(0.0),
-        ((middle + reach) / scale).min(1.0),
-    )
 }
 
 /// Newcombe's interval of the difference of two shares, made of Wilson's (his method 10).
@@ -260,18 +242,7 @@ mod tests {
         );
     }
 
-    /// Figures of R. G. Newcombe, Statistics in Medicine 17 (1998), 857–872, table I, method 3.
-    #[test]
-    fn intervals_of_a_share() {
-        near(wilson(81, 263), (0.2553, 0.3662));
-        near(wilson(15, 148), (0.0624, 0.1605));
-        near(wilson(0, 20), (0.0, 0.1611));
-        near(wilson(1, 29), (0.0061, 0.1718));
-        near(wilson(20, 20), (0.8389, 1.0));
-        near(wilson(0, 0), (0.0, 1.0));
-    }
-
-    /// Figures of the same, 873–890, table II, method 10.
+    /// Figures of R. G. Newcombe, Statistics in Medicine 17 (1998), 873–890, table II, method 10.
     #[test]
     fn intervals_of_a_difference() {
         let check = |after: (u64, u64), before: (u64, u64), expect| {

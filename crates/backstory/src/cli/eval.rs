@@ -61,4 +61,28 @@ pub(crate) enum EvalWhat {
         #[arg(long)]
         json: bool,
     },
+    /// Judge digests yourself, and score every later version by your verdicts.
+    ///
+    /// Shows sessions with the evidence and the digest, and asks whether the outcome, title, headline, decisions and problems are right.
+    /// Verdicts are kept in `eval/digests.jsonl` in the store's folder and go with `forget`. What is judged is not asked again unless the
+    /// digest changed. Ends with the score of today's digests; without a terminal, prints only that.
+    ///
+    /// Keys: Enter or y right, n wrong; a letter for the right outcome; g good, m middling, p poor; u undo, s skip the session, q quit.
+    Digests {
+        /// Number of sessions in the sample.
+        #[arg(long, default_value_t = 20)]
+        sessions: usize,
+        /// Seed of the sample; another one gives other sessions.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Judge also without a terminal: read a line per answer.
+        #[arg(long)]
+        review: bool,
+        /// Print only the score.
+        #[arg(long, conflicts_with = "review")]
+        score: bool,
+        /// Print the score as JSON.
+        #[arg(long, conflicts_with = "review")]
+        json: bool,
+    },
 }

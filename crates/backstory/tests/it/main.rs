@@ -22,6 +22,7 @@ mod digest;
 #[cfg(unix)]
 mod doctor;
 mod edited;
+mod eval_digests;
 mod forgetting;
 mod formats;
 mod fragments;

@@ -144,6 +144,8 @@ fn calls() -> Vec<(&'static str, Vec<&'static str>)> {
         ("eval retrieval", "/no\u{1b}[31m\u{202e}"),
         ("eval observations", ""),
         ("eval context", ""),
+        ("eval digests", "--review --sessions 3"),
+        ("eval digests", "--score"),
         ("patterns", "--min-frequency 1"),
         ("patterns show", "p-"),
         ("patterns approve", "p-\u{202e}"),

@@ -1,7 +1,7 @@
 //! Forgetting: sessions leave every file of the store, and do not come back.
 //!
 //! Their ids are recorded first, so that an interrupted process leaves the rest to the next one. Files beside the store (pattern
-//! catalogue, published blocks, spool, event log) are changed while the store still knows what they quote. Then, in one
+//! catalogue, published blocks, spool, event log, verdicts) are changed while the store still knows what they quote. Then, in one
 //! transaction, rows and streams of their own are deleted. What other sessions' files repeat of them is blanked out of the stored bytes, their
 //! ids are masked everywhere, and database, vectors and the segments of the index that had them are written anew. In the end every
 //! file is searched for what is not there any more.
@@ -300,7 +300,9 @@ impl Upkeep<'_> {
             ..SearchedPlaces::default()
         };
         places.folders.extend(intent.catalogue.clone());
-        let outside = self.forget_outside(sessions, intent, &names, &probes)?;
+        // Until the sessions are gone: a verdict that is saved later finds that they are.
+        let lock = self.memory.digest_verdicts().lock()?;
+        let outside = self.forget_outside(sessions, intent, &names, &probes, &lock)?;
         let redactor = redactor_of_store(Some(&self.memory.store))?;
         // What an earlier process left in the index is not known by session.
         let has_traces = self.memory.store.has_traces()?;

@@ -1,4 +1,5 @@
-//! Files beside the store that repeat what sessions said: the pattern catalogue, published blocks, the spool, the event log.
+//! Files beside the store that repeat what sessions said: the pattern catalogue, published blocks, the spool, the event log, verdicts
+//! about digests.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -11,10 +12,12 @@ use super::existing;
 use super::proof::Probes;
 use super::sieve::Names;
 use crate::capture::{Capture, Spool};
+use crate::digest::{DigestVerdict, VerdictsLock};
 use crate::error::{Error, Result};
 use crate::event_log::logged_sessions;
 use crate::import::discover::Problem;
 use crate::patterns::{EntryChange, published_files, rewrite_block};
+use crate::read::unless_damaged;
 use crate::trusted::read_whole;
 use crate::{Upkeep, write_private};
 
@@ -114,6 +117,8 @@ pub enum ForgetPlace {
     /// A file of the event log.
     #[serde(rename = "event log")]
     EventLog,
+    /// The file with verdicts about digests.
+    Verdicts,
 }
 
 impl ForgetPlace {
@@ -127,6 +132,7 @@ impl ForgetPlace {
             ForgetPlace::PublishedFile => "published file",
             ForgetPlace::Spool => "spool",
             ForgetPlace::EventLog => "event log",
+            ForgetPlace::Verdicts => "verdicts",
         }
     }
 }
@@ -250,6 +256,7 @@ impl Upkeep<'_> {
         intent: &Intent,
         names: &Names,
         probes: &Probes,
+        lock: &VerdictsLock,
     ) -> Result<OutsideReport> {
         let mut report = OutsideReport::default();
         if let Some(folder) = &intent.catalogue {
@@ -268,7 +275,49 @@ impl Upkeep<'_> {
         for path in self.forget_lines(|line| is_logged_of(line, names, probes))? {
             report.add(ForgetPlace::EventLog, &path, Ok(true));
         }
+        let verdicts = self.memory.digest_verdicts();
+        let changed = verdicts.change_lines(lock, |line| self.clean_verdict(line, names, probes));
+        report.add(ForgetPlace::Verdicts, &verdicts.path(), changed);
         Ok(report)
+    }
+
+    /// Removes the verdicts about a forgotten session; of another one, texts with words that its own notes do not have, and ids.
+    fn clean_verdict(
+        &self,
+        line: String,
+        names: &Names,
+        probes: &Probes,
+    ) -> Result<Option<String>> {
+        let is_quoted = |line: &str| {
+            names.masked(line.as_bytes()).is_some() || probes.has_word(line.as_bytes())
+        };
+        let Ok(verdict) = serde_json::from_str::<DigestVerdict>(&line) else {
+            return Ok((!is_quoted(&line)).then_some(line));
+        };
+        if names.has_session(&verdict.agent, &verdict.session) {
+            return Ok(None);
+        }
+        if !is_quoted(&line) {
+            return Ok(Some(line));
+        }
+        let notes = self.notes_of(&verdict)?;
+        let mut kept = verdict;
+        kept.retain_texts(|text| !probes.has_word_beyond(text.as_bytes(), &notes));
+        let json = serde_json::to_string(&kept).map_err(std::io::Error::from)?;
+        let masked = names.masked(json.as_bytes());
+        let masked = masked.and_then(|masked| String::from_utf8(masked).ok());
+        Ok(Some(masked.unwrap_or(json)))
+    }
+
+    /// Returns the stored notes of a judged session; nothing when there are none.
+    fn notes_of(&self, verdict: &DigestVerdict) -> Result<Vec<u8>> {
+        let rows = self.memory.store.find_sessions(&verdict.session)?;
+        let row = rows.into_iter().find(|row| row.name() == verdict.name());
+        let Some(row) = row else {
+            return Ok(Vec::new());
+        };
+        let digest = unless_damaged(&self.memory.store, self.memory.store.digest(row.id))?;
+        Ok(digest.map(|digest| digest.notes).unwrap_or_default())
     }
 }
 

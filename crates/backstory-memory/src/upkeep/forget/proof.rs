@@ -131,6 +131,13 @@ impl Probes {
             .any(|word| word.finder.find(text).is_some())
     }
 
+    /// Returns whether a text has one of the words that the other text does not have.
+    pub(super) fn has_word_beyond(&self, text: &[u8], other: &[u8]) -> bool {
+        self.words
+            .iter()
+            .any(|word| word.finder.find(text).is_some() && word.finder.find(other).is_none())
+    }
+
     /// Returns whether a text has a word or phrase of a prompt.
     pub(super) fn has_said(&self, text: &[u8]) -> bool {
         let mut said = self.words.iter().filter(|word| !word.is_place);
