@@ -492,7 +492,7 @@ mod tests {
         story.prompt(&format!("## please {}", "look into it ".repeat(20)));
         let title = summary::title(&story.notes, &KNOWN_AGENTS).unwrap();
         assert!(
-            title.starts_with("look into it") && title.ends_with(" into…"),
+            title.starts_with("look into it") && title.ends_with(" look…"),
             "{title}"
         );
     }

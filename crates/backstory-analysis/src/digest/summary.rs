@@ -7,7 +7,23 @@ use super::{Statement, said};
 use crate::{AgentConventions, text};
 
 /// Maximum length of a title in characters.
-const MAX_TITLE_CHARACTERS: usize = 90;
+const MAX_TITLE_CHARACTERS: usize = 100;
+
+/// Minimum length of a title that is cut where a clause ends.
+const MIN_CUT_CHARACTERS: usize = 40;
+
+/// Beginnings of clauses that a title can do without, the plainest first.
+#[rustfmt::skip]
+const FURTHER_CLAUSES: &[&str] = &[
+    ", please", "; ", " - ", ", ", " because ", " so that ", " so ", " which ", " when ", " before ", " after ", " against ", " and ",
+];
+
+/// Openings that say where something was seen, and not what.
+#[rustfmt::skip]
+const PREAMBLES: &[&str] = &[
+    "look at the changes in this branch", "take a look at the changes in this branch", "while looking at the logs", "looking at the logs", "looking at this again",
+    "hmm looking at this again", "in this branch",
+];
 
 /// Maximum length of the result in a summary, in characters.
 const MAX_RESULT_CHARACTERS: usize = 140;
@@ -21,7 +37,7 @@ const POLITE: &[&str] = &[
     "can you please", "could you please", "would you please", "can you help me to", "can you help me", "can you", "could you", "would you", "please",
     "i want you to", "i would like you to", "i'd like you to", "i need you to", "i want to", "i would like to", "i'd like to", "i need to",
     "we need to", "we want to", "let's", "lets", "hi", "hello", "hey", "ok", "okay", "yes", "no", "great", "perfect", "thanks", "alright", "now", "so", "and",
-    "also", "next", "help me to", "help me", "right now", "well", "i think we should", "i think", "then", "you need to", "your task is to", "i've noticed that", "i've noticed",
+    "also", "next", "help me to", "help me", "right now", "well", "i think we should", "i think", "then", "you need to", "your task is to", "i've noticed that", "i've noticed", "but",
     "i noticed that", "i noticed", "can it be that", "i wonder if", "i feel", "it seems", "independently", "first", "for now", "maybe", "quick", "just",
 ];
 
@@ -125,7 +141,29 @@ pub(super) fn main_request<'n>(notes: &'n Notes, agents: &AgentConventions) -> O
 }
 
 fn title_of_line(line: &str) -> String {
-    cut_at_word(line, MAX_TITLE_CHARACTERS)
+    // That the agent shall do something about it goes without saying.
+    let asked = [", can you ", ", could you "]
+        .iter()
+        .find_map(|words| line.find(words));
+    let line = asked
+        .filter(|end| *end >= 12)
+        .map_or(line, |end| &line[..end]);
+    if line.chars().count() <= MAX_TITLE_CHARACTERS {
+        return cut_at_word(line, MAX_TITLE_CHARACTERS);
+    }
+    // A clause that is whole says more than a longer one that is cut.
+    let room = line
+        .char_indices()
+        .nth(MAX_TITLE_CHARACTERS)
+        .map_or(line.len(), |(at, _)| at);
+    let cut = FURTHER_CLAUSES.iter().find_map(|clause| {
+        let end = line[..room].rfind(clause)?;
+        (line[..end].chars().count() >= MIN_CUT_CHARACTERS).then_some(end)
+    });
+    match cut {
+        Some(end) => line[..end].to_string(),
+        None => cut_at_word(line, MAX_TITLE_CHARACTERS),
+    }
 }
 
 /// Returns the prompts of people that say more than to go on.
@@ -242,7 +280,7 @@ fn without_polite(line: &str) -> &str {
     let mut rest = line.trim();
     loop {
         let lower = rest.to_lowercase();
-        let shorter = POLITE.iter().find_map(|words| {
+        let shorter = POLITE.iter().chain(PREAMBLES).find_map(|words| {
             // Lower case may be of another length in other scripts.
             let after = lower
                 .strip_prefix(words)
@@ -566,6 +604,10 @@ mod tests {
             (
                 "/plan right now, we detect conflicts too late",
                 "we detect conflicts too late",
+            ),
+            (
+                "While looking at the logs I noticed a few fields about tokens that nobody reads at all, can you try to make some sense of them",
+                "a few fields about tokens that nobody reads at all",
             ),
             (
                 "Implement the following plan:\n\n# Track tokens per checkpoint\n\n## Context",
