@@ -2,6 +2,7 @@
 //!
 //! Notes and what is made of them are of `backstory-analysis`; here they are read from the store.
 
+mod plans;
 mod record;
 mod renew;
 mod summary;
@@ -23,6 +24,7 @@ pub(crate) use backstory_analysis::digest::{
     is_decision, is_go_on, prompts, title,
 };
 pub use backstory_analysis::digest::{FileChange, Outcome, Statement};
+pub use plans::PlanLinks;
 pub use record::DigestRecord;
 pub(crate) use renew::{
     digest_row, readable_notes, renew_digest, rewind_notes, session_notes, stored_notes,
@@ -61,6 +63,8 @@ pub struct Digest {
     pub decisions: Vec<Statement>,
     /// Next steps, as the end of the session names them.
     pub next_steps: Vec<Statement>,
+    /// Sessions that made its plan or carried it out.
+    pub plan: PlanLinks,
     /// The tokens it used.
     pub usage: Usage,
     /// What a model wrote of it, if one was let.
@@ -123,6 +127,7 @@ impl Session<'_> {
             problems: account.problems,
             decisions: account.decisions,
             next_steps: account.next_steps,
+            plan: plans::plan_links(&self.memory.store, &self.row, &notes)?,
             usage: self.row.usage,
             summary: stored_summary(&self.memory.store, self.row.id)?,
         };

@@ -3,7 +3,7 @@
 use backstory_event::{Seq, TimeMs};
 use serde::{Deserialize, Serialize};
 
-use super::{Digest, FileChange, SessionSummary, Statement};
+use super::{Digest, FileChange, PlanLinks, SessionSummary, Statement};
 use crate::error::Result;
 use crate::read::{SessionRecord, UsageCounts};
 use crate::upkeep::WithDamage;
@@ -37,6 +37,9 @@ pub struct DigestRecord {
     pub decisions: Vec<Statement>,
     /// Things left to do.
     pub next_steps: Vec<Statement>,
+    /// Sessions that made its plan or carried it out.
+    #[serde(flatten)]
+    pub plan: PlanLinks,
     /// Seconds between the first and the last event.
     pub duration_seconds: Option<i64>,
     /// Summary by a model; left out when there is none.
@@ -80,6 +83,7 @@ impl Digest {
             problems: self.problems.clone(),
             decisions: self.decisions.clone(),
             next_steps: self.next_steps.clone(),
+            plan: self.plan.clone(),
             duration_seconds: duration.map(|(end, start)| end.since(start) / 1000),
             summary: self.summary.clone(),
         })

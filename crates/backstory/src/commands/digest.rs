@@ -63,6 +63,15 @@ fn print_text(memory: &Memory, digest: &Digest, is_full: bool) -> Result<(), Err
         counted(session.turns + session.live_turns, "turn"),
         short_number(digest.usage.total()),
     )?;
+    for (what, other) in [
+        ("carries out the plan of", &digest.plan.plan_of),
+        ("its plan was carried out by", &digest.plan.carried_out_by),
+    ] {
+        if let Some(other) = other {
+            let id = short_id(memory, &session.agent, other);
+            writeln!(out, "{DIM}{what} {id}{DIM:#}")?;
+        }
+    }
     if let Some(headline) = &digest.headline {
         writeln!(out, "\n{}", one_line(&headline.text))?;
     }
