@@ -284,6 +284,42 @@ fn a_session_keeps_its_file_in_any_order() {
 }
 
 #[test]
+fn sessions_whose_names_are_alike_are_written_once() {
+    let environment = Environment::new();
+    let claude = |folder: &str, number: usize, id: &str| {
+        let log = turn(1).replace(&claude_id(1), &id.replace('\n', "\\n"));
+        let log = log.replace("\"uuid\":\"", &format!("\"uuid\":\"{number}"));
+        environment.write(&format!("{folder}/{number}.jsonl"), log);
+    };
+    for (number, id) in ["abc", "ABC", "Abc"].into_iter().enumerate() {
+        claude("cases", number, id);
+    }
+    for (number, id) in ["A_B", "a/b", "a_b", "a\nb"].into_iter().enumerate() {
+        claude("characters", number, id);
+    }
+    for (number, id) in ["abc", "ABC"].into_iter().enumerate() {
+        claude("agents", number, id);
+        codex_log(&environment, &format!("agents/{number}"), id, id);
+    }
+    for (logs, sessions) in [("cases", 3), ("characters", 4), ("agents", 4)] {
+        for name in ["columns", "all.h5"] {
+            let target = output(&environment, &format!("{logs}-{name}"));
+            let convert = ["convert", &output(&environment, logs), "-o", &target];
+            assert_eq!(environment.json(&convert)["written"], sessions, "{target}");
+            let again = environment.json(&convert);
+            assert_eq!(again["unchanged"], sessions, "{target}: {again}");
+            // The numbers of names that are left have gaps.
+            if name == "columns" && logs == "cases" {
+                std::fs::remove_file(format!("{target}/Abc-claude-code-2.h5")).unwrap();
+                assert_eq!(environment.json(&convert)["written"], 1, "{target}");
+            }
+            let shown = environment.json(&["inspect", &target]);
+            assert_eq!(shown["totals"]["sessions"], sessions, "{target}: {shown}");
+        }
+    }
+}
+
+#[test]
 fn a_file_that_cannot_be_replaced_does_not_stop_other_sessions() {
     let environment = Environment::new();
     let log = environment.write(&claude_path(1), turn(1));
