@@ -13,7 +13,7 @@ use backstory_store::{AnswerRows, SessionHead, SessionRow, Store};
 use crate::Session;
 use crate::conventions::AGENT_CONVENTIONS;
 use crate::error::Result;
-use crate::read::with_text;
+use crate::read::{records_of, with_texts};
 use crate::upkeep::WithDamage;
 
 #[cfg(test)]
@@ -131,20 +131,29 @@ fn note_events(
 ) -> Result<()> {
     let mut bytes = store.bytes();
     let mut next = Seq::FIRST;
+    // Events of the last record, which may have more: it is parsed once for all of them.
+    let mut open = Vec::new();
     loop {
         let last = Seq::new(next.get().saturating_add(EVENTS_AT_ONCE - 1));
         let events = store.events_between(head.id, next, last)?;
-        if events.is_empty() {
-            return Ok(());
-        }
-        for event in events {
-            if is_wanted(&event.event) {
-                let event = with_text(store, &mut bytes, &head.agent, event)?;
+        let is_end = events.is_empty();
+        let wanted = events.into_iter().filter(|event| is_wanted(&event.event));
+        let wanted = std::mem::take(&mut open).into_iter().chain(wanted);
+        let mut records = records_of(wanted).peekable();
+        while let Some(record) = records.next() {
+            if records.peek().is_none() && !is_end {
+                open = record;
+                break;
+            }
+            for event in with_texts(store, &mut bytes, &head.agent, record)? {
                 notes.take(&event, &AGENT_CONVENTIONS);
                 if is_enough(notes) {
                     return Ok(());
                 }
             }
+        }
+        if is_end {
+            return Ok(());
         }
         next = last.next();
     }
