@@ -1,10 +1,11 @@
 //! Logs out of session files, to be imported by a memory.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use backstory_memory::{ProvidedLog, WrittenRecord};
+use backstory_memory::{LoggedResponse, ProvidedLog, WrittenRecord};
 use serde_json::Value;
 
 use crate::added_calls::AddedCalls;
@@ -219,17 +220,18 @@ fn write_rows(
         Ok(())
     };
     let mut from = 0;
-    let mut responses = Responses::default();
+    let mut responses = Responses::new(session);
     while from < rows {
         let to = rows.min(from + ROWS_AT_ONCE);
         for (row, message) in (from..).zip(session.messages(from..to)?) {
             let is_logged = choice == RowChoice::Appended && message.seq > 0;
-            if is_logged || is_repeated(row) {
+            let is_logged = is_logged || is_repeated(row);
+            let response = responses.advance_to(&message, is_logged);
+            if is_logged {
                 continue;
             }
             write_calls(message.timestamp, out)?;
-            let response = responses.response_of(&message);
-            let line = log_line(session.id(), attributes, &message, response);
+            let line = log_line(session.id(), attributes, &message, &response);
             writeln!(out, "{line}").map_err(write_error())?;
         }
         from = to;
@@ -238,26 +240,62 @@ fn write_rows(
 }
 
 /// Ids of the responses that rows belong to. Agents log a response as several records, each with its whole usage, which counts once.
-#[derive(Default)]
-struct Responses {
+struct Responses<'a, 'f> {
+    session: &'a Session<'f>,
     answers: AnswerTracker,
-    /// Id of the current answer.
-    id: String,
+    /// Response of the current answer, or one that has the id of its first row.
+    current: LoggedResponse,
+    /// Whether a log has the first row of the current answer.
+    is_logged: bool,
+    /// Responses of the logs, read when an answer goes on behind their end.
+    logged: Option<HashMap<String, LoggedResponse>>,
 }
 
-impl Responses {
-    /// Returns the id of the response of the next row.
-    fn response_of<'a>(&'a mut self, message: &'a Message) -> &'a str {
-        match self.answers.advance_to(message) {
-            AnswerStep::New => self.id.clone_from(&message.uuid),
-            AnswerStep::Continued => {}
-            AnswerStep::Other => return &message.uuid,
+impl<'a, 'f> Responses<'a, 'f> {
+    fn new(session: &'a Session<'f>) -> Self {
+        Responses {
+            session,
+            answers: AnswerTracker::default(),
+            current: LoggedResponse::default(),
+            is_logged: false,
+            logged: None,
         }
-        &self.id
+    }
+
+    /// Advances to the next row, and returns its response. That of a row in a log is not looked up.
+    fn advance_to(&mut self, message: &Message, is_logged: bool) -> LoggedResponse {
+        let of_row = || LoggedResponse {
+            response: message.uuid.clone(),
+            request: String::new(),
+        };
+        match self.answers.advance_to(message) {
+            AnswerStep::New => {
+                self.current = of_row();
+                self.is_logged = is_logged;
+            }
+            AnswerStep::Continued if self.is_logged && !is_logged => {
+                let session = self.session;
+                let logged = self
+                    .logged
+                    .get_or_insert_with(|| session.logged_responses());
+                if let Some(found) = logged.get(&self.current.response) {
+                    self.current = found.clone();
+                }
+                self.is_logged = false;
+            }
+            AnswerStep::Continued => {}
+            AnswerStep::Other => return of_row(),
+        }
+        self.current.clone()
     }
 }
 
-fn log_line(id: &str, attributes: &SessionAttributes, message: &Message, response: &str) -> String {
+fn log_line(
+    id: &str,
+    attributes: &SessionAttributes,
+    message: &Message,
+    response: &LoggedResponse,
+) -> String {
     let text = || Value::from(message.text.clone());
     let usage = message.usage;
     let record = WrittenRecord {
@@ -271,7 +309,8 @@ fn log_line(id: &str, attributes: &SessionAttributes, message: &Message, respons
         agent_version: &attributes.agent_version,
         role: &message.role,
         content: serde_json::from_str(&message.json).unwrap_or_else(|_| text()),
-        response,
+        response: &response.response,
+        request: &response.request,
         model: &message.model,
         tokens: [
             usage.input_tokens,

@@ -234,6 +234,46 @@ fn tokens_count_once_when_the_package_appends_the_same_session() {
     }
 }
 
+#[test]
+fn an_answer_that_was_half_written_counts_once() {
+    for way in ["hook", "convert"] {
+        let environment = Environment::new();
+        let whole = with_second_records(1..=3);
+        // The last answer has used fewer tokens when its first record is written.
+        let partial = whole.lines().map(|line| {
+            let is_first = line.contains("\"uuid\":\"a3\"");
+            let output = if is_first { "2" } else { "5" };
+            line.replace(
+                "\"output_tokens\":5",
+                &format!("\"output_tokens\":{output}"),
+            ) + "\n"
+        });
+        let whole: String = partial.collect();
+        let (cut, _) = whole.split_at(whole.find("\"uuid\":\"b3\"").unwrap());
+        let cut = &cut[..cut.rfind('\n').unwrap() + 1];
+        let file = output(&environment, "all.h5");
+        let log = environment.write(&claude_path(1), cut);
+        environment.json(&["convert", log.to_str().unwrap(), "-o", &file]);
+        environment.write(&claude_path(1), &whole);
+        if !append_by_package(way, &file, &log) {
+            return;
+        }
+        let shown = environment.json(&["inspect", &file]);
+        let tokens = &shown["totals"]["tokens"];
+        assert_eq!(tokens["output_tokens"], 15, "{way}: {tokens}");
+        assert_eq!(tokens["input_tokens"], 6, "{way}: {tokens}");
+        let store = Environment::new();
+        let used = |path: &str| {
+            store.json(&["sweep", path]);
+            let totals = store.json(&["usage", "session"])["totals"].clone();
+            (totals["input"].clone(), totals["output"].clone())
+        };
+        assert_eq!(used(&file), (json!(6), json!(15)), "{way}");
+        let log = log.to_str().unwrap();
+        assert_eq!(used(log), (json!(6), json!(15)), "{way}, the log");
+    }
+}
+
 /// A record of the test's session that uses tokens.
 fn answer(id: u32, message: &str, content: &Value, is_sidechain: bool) -> String {
     let usage = json!({"input_tokens": 10 * id, "output_tokens": 5, "cache_creation_input_tokens": 3, "cache_read_input_tokens": 7});
