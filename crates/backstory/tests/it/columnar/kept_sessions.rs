@@ -320,6 +320,61 @@ fn sessions_whose_names_are_alike_are_written_once() {
 }
 
 #[test]
+fn a_log_that_is_cut_costs_no_tokens_and_doubles_no_rows() {
+    let answer = |usage: u32, id: &str| {
+        let answer = turn(1).lines().nth(1).unwrap().to_string();
+        let answer = answer.replace("\"output_tokens\":5", &format!("\"output_tokens\":{usage}"));
+        format!(
+            "{}\n",
+            answer
+                .replace("\"a1\"", &format!("\"{id}\""))
+                .replace("\"t1\"", &format!("\"t{id}\""))
+        )
+    };
+    let prompt = turn(1).lines().next().unwrap().to_string() + "\n";
+    let claude = [prompt, answer(2, "a"), answer(5, "b"), turn(2)];
+    let line = |kind: &str, payload: Value| {
+        let time = "2026-02-03T04:05:06.000Z";
+        let record = json!({"timestamp": time, "type": kind, "payload": payload});
+        format!("{record}\n")
+    };
+    let said = json!([{"type": "output_text", "text": "Half a message"}]);
+    let asked = json!([{"type": "input_text", "text": "Say something"}]);
+    // The id of a message is in the second line.
+    let codex = [
+        line(
+            "session_meta",
+            json!({"id": claude_id(2), "timestamp": "2026-02-03T04:05:06.000Z", "cwd": "/work/shop"}),
+        ),
+        line(
+            "response_item",
+            json!({"type": "message", "role": "user", "content": asked}),
+        ),
+        line(
+            "event_msg",
+            json!({"type": "agent_message", "message": "Half a message"}),
+        ),
+        line(
+            "response_item",
+            json!({"type": "message", "role": "assistant", "id": "msg_1", "content": said}),
+        ),
+    ];
+    let environment = Environment::new();
+    let codex_path = format!("rollout-2026-02-03T04-05-06-{}.jsonl", claude_id(2));
+    for (path, lines, cut) in [(&*claude_path(1), &claude, 2), (&codex_path, &codex, 3)] {
+        let file = output(&environment, &format!("{cut}.h5"));
+        let mut shown = Vec::new();
+        for lines in [&lines[..], &lines[..cut], &lines[..]] {
+            let log = environment.write(path, lines.concat());
+            environment.json(&["convert", log.to_str().unwrap(), "-o", &file]);
+            shown.push(environment.json(&["inspect", &file])["totals"].clone());
+        }
+        assert_eq!(shown[1], shown[0], "{path}");
+        assert_eq!(shown[2], shown[0], "{path}");
+    }
+}
+
+#[test]
 fn a_file_that_cannot_be_replaced_does_not_stop_other_sessions() {
     let environment = Environment::new();
     let log = environment.write(&claude_path(1), turn(1));
