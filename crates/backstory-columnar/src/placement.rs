@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::pairing::{RecordMarks, message_marks, pair_sessions};
 use crate::redaction::{RedactedIdentity, has_marker, redact_id};
 use crate::rows::link_name;
-use crate::session_columns::{STATE_ATTRIBUTE, read_rows, started_seconds};
+use crate::session_columns::{read_rows, started_seconds};
 use crate::session_file::SessionFile;
 
 /// A session as a file has it.
@@ -19,7 +19,7 @@ pub(crate) struct StoredSession {
     pub(crate) path: PathBuf,
     /// Name of its group.
     pub(crate) name: String,
-    /// State when it was written.
+    /// State when it was written; `None` when others have added anything since.
     pub(crate) state: Option<String>,
     agent: String,
     id: Option<String>,
@@ -54,7 +54,8 @@ pub(crate) fn read_stored(path: &Path) -> Result<Vec<StoredSession>> {
     for session in file.all_sessions()? {
         let attributes = session.attributes()?;
         let identity = RedactedIdentity::of_group(session.id(), &attributes);
-        let state = attributes.other_text(STATE_ATTRIBUTE).map(str::to_string);
+        // Whoever writes the session reports the damage.
+        let state = session.written_state(&attributes).ok().flatten();
         stored.push(StoredSession {
             path: path.to_owned(),
             name: session.id().to_string(),

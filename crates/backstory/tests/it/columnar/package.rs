@@ -43,6 +43,42 @@ fn add_by_package(file: &str, secret: &str) -> bool {
     true
 }
 
+#[test]
+fn what_the_package_adds_to_an_unchanged_session_is_redacted() {
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    for way in ["hook", "convert", "api"] {
+        let environment = Environment::new();
+        let file = output(&environment, "all.h5");
+        let said = format!("question with {secret}");
+        let log = environment.write(&claude_path(1), turn(1).replace("question", &said));
+        let convert = [
+            "convert",
+            log.to_str().unwrap(),
+            "-o",
+            &file,
+            "--redact",
+            "on",
+        ];
+        environment.json(&convert);
+        let is_added = match way {
+            "api" => add_by_package(&file, &secret),
+            way => append_by_package(way, &file, &log),
+        };
+        if !is_added {
+            return;
+        }
+        let has_secret = || {
+            let session = SessionFile::open(file.as_ref()).unwrap();
+            let session = session.session(&claude_id(1)).unwrap().read().unwrap();
+            format!("{session:?}").contains(&secret)
+        };
+        assert!(has_secret(), "{way}");
+        assert_eq!(environment.json(&convert)["written"], 1, "{way}");
+        assert!(!has_secret(), "{way}");
+        assert_eq!(environment.json(&convert)["unchanged"], 1, "{way}");
+    }
+}
+
 /// Number of events of a session whose text has this one.
 fn events_with(shown: &Value, text: &str) -> usize {
     let events = shown["events"].as_array().unwrap().iter();
