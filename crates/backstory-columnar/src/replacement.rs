@@ -161,9 +161,7 @@ impl NewVersion {
         };
         #[cfg(unix)]
         if let Ok(old) = fs::metadata(target) {
-            use std::os::unix::fs::PermissionsExt;
-            let mode = fs::Permissions::from_mode(old.permissions().mode() & 0o777);
-            new.file.set_permissions(mode).map_err(Error::io(target))?;
+            keep_access(&old, &new.file).map_err(Error::io(target))?;
         }
         Ok(new)
     }
@@ -202,6 +200,22 @@ impl Drop for NewVersion {
             let _ = fs::remove_file(&self.path);
         }
     }
+}
+
+/// Gives a new version the owner, the group and the mode of the old one. Another group than the old one gets no access.
+#[cfg(unix)]
+fn keep_access(old: &fs::Metadata, new: &File) -> std::io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let (owner, group) = (Some(old.uid()), Some(old.gid()));
+    if new.metadata()?.gid() != old.gid() || new.metadata()?.uid() != old.uid() {
+        // Only root may give a file away; others may give it to a group of theirs.
+        let _ = fchown(new, owner, group).or_else(|_| fchown(new, None, group));
+    }
+    let mut mode = old.permissions().mode() & 0o777;
+    if new.metadata()?.gid() != old.gid() {
+        mode &= !0o070;
+    }
+    new.set_permissions(fs::Permissions::from_mode(mode))
 }
 
 fn folder_of(path: &Path) -> &Path {
