@@ -1,6 +1,6 @@
 //! Logs out of session files, to be imported by a memory.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -34,9 +34,11 @@ pub fn unpack_logs(path: &Path, folder: &Path) -> Result<UnpackedLogs> {
         container: std::path::absolute(path).map_err(Error::io(path))?,
         folder,
         bytes_left: max_log_bytes(bytes),
+        contents: HashMap::new(),
+        paths: HashSet::new(),
         unpacked: UnpackedLogs::default(),
     };
-    for session in file.all_sessions()? {
+    for session in file.distinct_sessions()? {
         let unpacked = unpacker.unpack_session(&session);
         if unpacker.bytes_left == 0 {
             return Err(Error::Damaged {
@@ -62,6 +64,10 @@ struct Unpacker<'a> {
     container: PathBuf,
     folder: &'a Path,
     bytes_left: u64,
+    /// Contents of the logs of each path.
+    contents: HashMap<String, HashSet<blake3::Hash>>,
+    /// Paths by which logs are known.
+    paths: HashSet<String>,
     unpacked: UnpackedLogs,
 }
 
@@ -118,6 +124,7 @@ impl Unpacker<'_> {
             out: BufWriter::new(out),
             bytes_left: &mut self.bytes_left,
             refused: None,
+            content: blake3::Hasher::new(),
         };
         let written = write(&mut out);
         if let Some(refused) = out.refused {
@@ -125,7 +132,8 @@ impl Unpacker<'_> {
         }
         written?;
         out.flush().map_err(Error::io(&file))?;
-        if let Some(path) = self.distinct_path(path, &file)? {
+        let content = out.content.finalize();
+        if let Some(path) = self.distinct_path(path, content) {
             self.unpacked.logs.push(ProvidedLog {
                 agent: agent.to_string(),
                 container: self.container.clone(),
@@ -138,31 +146,18 @@ impl Unpacker<'_> {
 
     /// Returns a path by which no other log of the file is known: logs of several machines or times may have had the same one. `None` for
     /// a log that sessions share, which is unpacked already.
-    fn distinct_path(&self, path: &str, file: &Path) -> Result<Option<String>> {
-        let mut distinct = path.to_string();
-        let mut number = 1;
-        while let Some(known) = (self.unpacked.logs.iter()).find(|log| log.path == distinct) {
-            if is_same_content(&known.file, file).map_err(Error::io(file))? {
-                return Ok(None);
-            }
-            number += 1;
-            distinct = format!("/{number}/{}", path.trim_start_matches('/'));
+    fn distinct_path(&mut self, path: &str, content: blake3::Hash) -> Option<String> {
+        let known = self.contents.entry(path.to_string()).or_default();
+        if !known.insert(content) {
+            return None;
         }
-        Ok(Some(distinct))
+        let numbered = |number| match number {
+            1 => path.to_string(),
+            _ => format!("/{number}/{}", path.trim_start_matches('/')),
+        };
+        let mut names = (known.len()..).map(numbered);
+        names.find(|name| self.paths.insert(name.clone()))
     }
-}
-
-/// Returns whether two files have the same bytes.
-fn is_same_content(left: &Path, right: &Path) -> io::Result<bool> {
-    let hash = |path: &Path| -> io::Result<blake3::Hash> {
-        let mut hasher = blake3::Hasher::new();
-        io::copy(&mut File::open(path)?, &mut hasher)?;
-        Ok(hasher.finalize())
-    };
-    Ok(
-        std::fs::metadata(left)?.len() == std::fs::metadata(right)?.len()
-            && hash(left)? == hash(right)?,
-    )
 }
 
 /// Writer with a limit that several writers share.
@@ -171,6 +166,8 @@ struct LimitedWriter<'a, W> {
     bytes_left: &'a mut u64,
     /// Error of the output. Whoever writes to it knows only the file that is read.
     refused: Option<io::Error>,
+    /// Hash of what was written.
+    content: blake3::Hasher,
 }
 
 impl<W: Write> Write for LimitedWriter<'_, W> {
@@ -179,11 +176,13 @@ impl<W: Write> Write for LimitedWriter<'_, W> {
         if *self.bytes_left == 0 {
             return Err(io::Error::other("more than such a file can hold"));
         }
-        self.out.write(bytes).map_err(|error| {
+        let written = self.out.write(bytes).map_err(|error| {
             let kind = error.kind();
             self.refused = Some(error);
-            kind.into()
-        })
+            io::Error::from(kind)
+        })?;
+        self.content.update(&bytes[..written]);
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -116,7 +116,7 @@ impl SessionFile {
         }
         let mut records = LoggedRecords::default();
         let mut bytes_left = max_log_bytes(self.file_bytes());
-        for session in self.all_sessions()? {
+        for session in self.distinct_sessions()? {
             session.visit_log_lines(&mut bytes_left, |line| records.add_line(line));
         }
         Ok(self.logged.get_or_init(|| records))
