@@ -77,7 +77,7 @@ impl WriteLock {
     pub(crate) fn acquire(target: &Path) -> Result<Self> {
         let path = lock_path(target);
         loop {
-            let file = open_lock(&path)?;
+            let file = open_lock(&path, target)?;
             file.lock().map_err(Error::io(target))?;
             // The holder before removes it.
             if is_at_path(&file, &path) {
@@ -247,7 +247,7 @@ fn in_the_way(path: &Path) -> Error {
 }
 
 /// Opens or creates the file of a lock: not through a link that someone put there, and without waiting for the other end of a pipe.
-fn open_lock(path: &Path) -> Result<File> {
+fn open_lock(path: &Path, target: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]
@@ -264,7 +264,7 @@ fn open_lock(path: &Path) -> Result<File> {
     };
     match found {
         Ok(found) if !is_own_file(&found) => Err(in_the_way(path)),
-        _ => opened.map_err(Error::io(path)),
+        _ => opened.map_err(Error::io(target)),
     }
 }
 

@@ -95,6 +95,12 @@ impl Target {
                 Target::H5Folder(path)
             }
             (None, Some(ColumnarFormat::Parquet)) if is_folder_name(&path) => Target::Tables(path),
+            _ if path.is_file() => {
+                return refuse(format!(
+                    "{} exists, and its name is not that of a columnar file",
+                    path.display()
+                ));
+            }
             _ => {
                 return refuse(format!(
                     "{} is not the name of a columnar file",

@@ -391,3 +391,37 @@ fn a_message_with_thousands_of_calls_is_parsed_once() {
     // Parsed for each of its calls, it takes 80 s.
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }
+
+#[test]
+fn messages_say_what_is_there() {
+    let environment = Environment::new();
+    let log = environment.write(&claude_path(1), turn(1));
+    let log = log.to_str().unwrap();
+    let file = output(&environment, "all.h5");
+    environment.json(&["convert", log, "-o", &file]);
+    let notes = environment
+        .write("notes", "no columns")
+        .display()
+        .to_string();
+    let text = environment
+        .write("notes.h5", "no columns")
+        .display()
+        .to_string();
+    for (arguments, code, words) in [
+        (
+            &["sweep", "--agent", "codex", &file][..],
+            1,
+            "no session of codex",
+        ),
+        (&["convert", log, "-o", &notes], 2, "notes exists"),
+        (&["inspect", &text], 2, "write such files"),
+    ] {
+        let outcome = environment.run(arguments);
+        assert_eq!(outcome.code, code, "{arguments:?}: {}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains(words),
+            "{arguments:?}: {}",
+            outcome.stderr
+        );
+    }
+}
