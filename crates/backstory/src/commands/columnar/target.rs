@@ -244,8 +244,12 @@ fn report_tables(path: &Path) -> impl FnOnce(TableReport) -> Written + '_ {
         let lost = report.lost.iter().map(|session| Problem {
             path: path.to_path_buf(),
             reason: format!(
-                "session {} has rows that the logs lack; it was not written",
-                one_line(session)
+                "session {} has rows that the logs lack; it was not written{}",
+                one_line(session),
+                match report.unredacted.contains(session) {
+                    true => ", and may still have the secrets that --redact off left in it",
+                    false => "",
+                }
             ),
         });
         let lost: Vec<Problem> = lost.collect();
