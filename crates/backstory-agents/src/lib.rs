@@ -35,7 +35,7 @@ mod toy;
 
 pub use agents::{AGENTS, Agent, ContextLimits, HookAgent, LogAgent, reader};
 pub use arguments::{ArgumentUse, call_arguments, each_argument, raw_arguments};
-pub use claude_code::written::WrittenRecord;
+pub use claude_code::written::{LoggedResponse, WrittenRecord};
 pub use failure::{is_tool_slip, unframed_output, without_error_tags};
 pub use injected::{CONTEXT_CLOSE, CONTEXT_OPEN, is_program_text, without_context};
 pub use payload::{Payload, find_payloads};

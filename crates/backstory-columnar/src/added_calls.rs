@@ -138,6 +138,7 @@ impl AddedCall {
             role: kind,
             content,
             response: uuid,
+            request: "",
             model: "",
             tokens: [0; 4],
         };

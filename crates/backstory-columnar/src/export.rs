@@ -87,8 +87,7 @@ pub fn export_file(
     }
     progress(report.done_sessions());
     let has_changed = !changed.is_empty();
-    let is_empty = matches!(&target, SessionTarget::File(stored) if stored.is_empty());
-    if has_changed || is_empty && report.failed.is_empty() {
+    if has_changed || target.is_empty_file() && report.failed.is_empty() {
         // Sessions are read while those before them are compressed. More readers gain nothing that is worth their memory.
         let reader = memory.open_reader()?.ok_or(Error::NoStore)?;
         let write_options = options.write_options(options.threads);
@@ -130,7 +129,7 @@ pub fn export_folder(
 ) -> Result<ExportReport> {
     create_private_folder(folder)?;
     let mut report = ExportReport::default();
-    let target = SessionTarget::folder(folder);
+    let target = SessionTarget::folder(folder)?;
     let sessions = report.place_sessions(memory, sessions, &target, options)?;
     let next = AtomicUsize::new(0);
     let report = Mutex::new(Ok(report));

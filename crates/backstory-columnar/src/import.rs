@@ -1,10 +1,11 @@
 //! Logs out of session files, to be imported by a memory.
 
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use backstory_memory::{ProvidedLog, WrittenRecord};
+use backstory_memory::{LoggedResponse, ProvidedLog, WrittenRecord};
 use serde_json::Value;
 
 use crate::added_calls::AddedCalls;
@@ -33,9 +34,11 @@ pub fn unpack_logs(path: &Path, folder: &Path) -> Result<UnpackedLogs> {
         container: std::path::absolute(path).map_err(Error::io(path))?,
         folder,
         bytes_left: max_log_bytes(bytes),
+        contents: HashMap::new(),
+        paths: HashSet::new(),
         unpacked: UnpackedLogs::default(),
     };
-    for session in file.all_sessions()? {
+    for session in file.distinct_sessions()? {
         let unpacked = unpacker.unpack_session(&session);
         if unpacker.bytes_left == 0 {
             return Err(Error::Damaged {
@@ -61,6 +64,10 @@ struct Unpacker<'a> {
     container: PathBuf,
     folder: &'a Path,
     bytes_left: u64,
+    /// Contents of the logs of each path.
+    contents: HashMap<String, HashSet<blake3::Hash>>,
+    /// Paths by which logs are known.
+    paths: HashSet<String>,
     unpacked: UnpackedLogs,
 }
 
@@ -117,6 +124,7 @@ impl Unpacker<'_> {
             out: BufWriter::new(out),
             bytes_left: &mut self.bytes_left,
             refused: None,
+            content: blake3::Hasher::new(),
         };
         let written = write(&mut out);
         if let Some(refused) = out.refused {
@@ -124,7 +132,8 @@ impl Unpacker<'_> {
         }
         written?;
         out.flush().map_err(Error::io(&file))?;
-        if let Some(path) = self.distinct_path(path, &file)? {
+        let content = out.content.finalize();
+        if let Some(path) = self.distinct_path(path, content) {
             self.unpacked.logs.push(ProvidedLog {
                 agent: agent.to_string(),
                 container: self.container.clone(),
@@ -137,31 +146,18 @@ impl Unpacker<'_> {
 
     /// Returns a path by which no other log of the file is known: logs of several machines or times may have had the same one. `None` for
     /// a log that sessions share, which is unpacked already.
-    fn distinct_path(&self, path: &str, file: &Path) -> Result<Option<String>> {
-        let mut distinct = path.to_string();
-        let mut number = 1;
-        while let Some(known) = (self.unpacked.logs.iter()).find(|log| log.path == distinct) {
-            if is_same_content(&known.file, file).map_err(Error::io(file))? {
-                return Ok(None);
-            }
-            number += 1;
-            distinct = format!("/{number}/{}", path.trim_start_matches('/'));
+    fn distinct_path(&mut self, path: &str, content: blake3::Hash) -> Option<String> {
+        let known = self.contents.entry(path.to_string()).or_default();
+        if !known.insert(content) {
+            return None;
         }
-        Ok(Some(distinct))
+        let numbered = |number| match number {
+            1 => path.to_string(),
+            _ => format!("/{number}/{}", path.trim_start_matches('/')),
+        };
+        let mut names = (known.len()..).map(numbered);
+        names.find(|name| self.paths.insert(name.clone()))
     }
-}
-
-/// Returns whether two files have the same bytes.
-fn is_same_content(left: &Path, right: &Path) -> io::Result<bool> {
-    let hash = |path: &Path| -> io::Result<blake3::Hash> {
-        let mut hasher = blake3::Hasher::new();
-        io::copy(&mut File::open(path)?, &mut hasher)?;
-        Ok(hasher.finalize())
-    };
-    Ok(
-        std::fs::metadata(left)?.len() == std::fs::metadata(right)?.len()
-            && hash(left)? == hash(right)?,
-    )
 }
 
 /// Writer with a limit that several writers share.
@@ -170,6 +166,8 @@ struct LimitedWriter<'a, W> {
     bytes_left: &'a mut u64,
     /// Error of the output. Whoever writes to it knows only the file that is read.
     refused: Option<io::Error>,
+    /// Hash of what was written.
+    content: blake3::Hasher,
 }
 
 impl<W: Write> Write for LimitedWriter<'_, W> {
@@ -178,11 +176,13 @@ impl<W: Write> Write for LimitedWriter<'_, W> {
         if *self.bytes_left == 0 {
             return Err(io::Error::other("more than such a file can hold"));
         }
-        self.out.write(bytes).map_err(|error| {
+        let written = self.out.write(bytes).map_err(|error| {
             let kind = error.kind();
             self.refused = Some(error);
-            kind.into()
-        })
+            io::Error::from(kind)
+        })?;
+        self.content.update(&bytes[..written]);
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -219,17 +219,18 @@ fn write_rows(
         Ok(())
     };
     let mut from = 0;
-    let mut responses = Responses::default();
+    let mut responses = Responses::new(session);
     while from < rows {
         let to = rows.min(from + ROWS_AT_ONCE);
         for (row, message) in (from..).zip(session.messages(from..to)?) {
             let is_logged = choice == RowChoice::Appended && message.seq > 0;
-            if is_logged || is_repeated(row) {
+            let is_logged = is_logged || is_repeated(row);
+            let response = responses.advance_to(&message, is_logged);
+            if is_logged {
                 continue;
             }
             write_calls(message.timestamp, out)?;
-            let response = responses.response_of(&message);
-            let line = log_line(session.id(), attributes, &message, response);
+            let line = log_line(session.id(), attributes, &message, &response);
             writeln!(out, "{line}").map_err(write_error())?;
         }
         from = to;
@@ -238,26 +239,62 @@ fn write_rows(
 }
 
 /// Ids of the responses that rows belong to. Agents log a response as several records, each with its whole usage, which counts once.
-#[derive(Default)]
-struct Responses {
+struct Responses<'a, 'f> {
+    session: &'a Session<'f>,
     answers: AnswerTracker,
-    /// Id of the current answer.
-    id: String,
+    /// Response of the current answer, or one that has the id of its first row.
+    current: LoggedResponse,
+    /// Whether a log has the first row of the current answer.
+    is_logged: bool,
+    /// Responses of the logs, read when an answer goes on behind their end.
+    logged: Option<HashMap<String, LoggedResponse>>,
 }
 
-impl Responses {
-    /// Returns the id of the response of the next row.
-    fn response_of<'a>(&'a mut self, message: &'a Message) -> &'a str {
-        match self.answers.advance_to(message) {
-            AnswerStep::New => self.id.clone_from(&message.uuid),
-            AnswerStep::Continued => {}
-            AnswerStep::Other => return &message.uuid,
+impl<'a, 'f> Responses<'a, 'f> {
+    fn new(session: &'a Session<'f>) -> Self {
+        Responses {
+            session,
+            answers: AnswerTracker::default(),
+            current: LoggedResponse::default(),
+            is_logged: false,
+            logged: None,
         }
-        &self.id
+    }
+
+    /// Advances to the next row, and returns its response. That of a row in a log is not looked up.
+    fn advance_to(&mut self, message: &Message, is_logged: bool) -> LoggedResponse {
+        let of_row = || LoggedResponse {
+            response: message.uuid.clone(),
+            request: String::new(),
+        };
+        match self.answers.advance_to(message) {
+            AnswerStep::New => {
+                self.current = of_row();
+                self.is_logged = is_logged;
+            }
+            AnswerStep::Continued if self.is_logged && !is_logged => {
+                let session = self.session;
+                let logged = self
+                    .logged
+                    .get_or_insert_with(|| session.logged_responses());
+                if let Some(found) = logged.get(&self.current.response) {
+                    self.current = found.clone();
+                }
+                self.is_logged = false;
+            }
+            AnswerStep::Continued => {}
+            AnswerStep::Other => return of_row(),
+        }
+        self.current.clone()
     }
 }
 
-fn log_line(id: &str, attributes: &SessionAttributes, message: &Message, response: &str) -> String {
+fn log_line(
+    id: &str,
+    attributes: &SessionAttributes,
+    message: &Message,
+    response: &LoggedResponse,
+) -> String {
     let text = || Value::from(message.text.clone());
     let usage = message.usage;
     let record = WrittenRecord {
@@ -271,7 +308,8 @@ fn log_line(id: &str, attributes: &SessionAttributes, message: &Message, respons
         agent_version: &attributes.agent_version,
         role: &message.role,
         content: serde_json::from_str(&message.json).unwrap_or_else(|_| text()),
-        response,
+        response: &response.response,
+        request: &response.request,
         model: &message.model,
         tokens: [
             usage.input_tokens,

@@ -1,6 +1,6 @@
 //! Places of sessions in HDF5 files: a session keeps the name that it has, and never gets that of another one.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use backstory_memory::{Memory, Redactor, SessionRow, is_hidden};
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::pairing::{RecordMarks, message_marks, pair_sessions};
 use crate::redaction::{RedactedIdentity, has_marker, redact_id};
 use crate::rows::link_name;
-use crate::session_columns::{STATE_ATTRIBUTE, read_rows, started_seconds};
+use crate::session_columns::{read_rows, started_seconds};
 use crate::session_file::SessionFile;
 
 /// A session as a file has it.
@@ -19,7 +19,7 @@ pub(crate) struct StoredSession {
     pub(crate) path: PathBuf,
     /// Name of its group.
     pub(crate) name: String,
-    /// State when it was written.
+    /// State when it was written; `None` when others have added anything since.
     pub(crate) state: Option<String>,
     agent: String,
     id: Option<String>,
@@ -54,7 +54,8 @@ pub(crate) fn read_stored(path: &Path) -> Result<Vec<StoredSession>> {
     for session in file.all_sessions()? {
         let attributes = session.attributes()?;
         let identity = RedactedIdentity::of_group(session.id(), &attributes);
-        let state = attributes.other_text(STATE_ATTRIBUTE).map(str::to_string);
+        // Whoever writes the session reports the damage.
+        let state = session.written_state(&attributes).ok().flatten();
         stored.push(StoredSession {
             path: path.to_owned(),
             name: session.id().to_string(),
@@ -76,7 +77,13 @@ enum NameUse {
 }
 
 /// File, or folder with a file for each session.
-pub(crate) enum SessionTarget<'a> {
+pub(crate) struct SessionTarget<'a> {
+    place: TargetPlace<'a>,
+    /// Numbers at the end of names that are there, by the rest of the name as [`taken_name`] has it.
+    numbers: HashMap<String, BTreeSet<u64>>,
+}
+
+enum TargetPlace<'a> {
     File(HashMap<String, StoredSession>),
     Folder(&'a Path),
 }
@@ -85,20 +92,46 @@ impl<'a> SessionTarget<'a> {
     pub(crate) fn file(path: &Path) -> Result<Self> {
         let stored = read_stored(path)?.into_iter();
         let by_name = stored.map(|session| (session.name.clone(), session));
-        Ok(SessionTarget::File(by_name.collect()))
+        let by_name: HashMap<_, _> = by_name.collect();
+        Ok(SessionTarget {
+            numbers: numbers_by_name(by_name.keys().map(|name| taken_name(name))),
+            place: TargetPlace::File(by_name),
+        })
     }
 
-    pub(crate) fn folder(folder: &'a Path) -> Self {
-        SessionTarget::Folder(folder)
+    pub(crate) fn folder(folder: &'a Path) -> Result<Self> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(folder).map_err(Error::io(folder))? {
+            let name = entry.map_err(Error::io(folder))?.file_name();
+            names.push(name.to_string_lossy().to_lowercase());
+        }
+        Ok(SessionTarget {
+            place: TargetPlace::Folder(folder),
+            numbers: numbers_by_name(names.into_iter()),
+        })
+    }
+
+    /// Returns whether a file has no session.
+    pub(crate) fn is_empty_file(&self) -> bool {
+        matches!(&self.place, TargetPlace::File(stored) if stored.is_empty())
+    }
+
+    /// Names that a session of the target may have. Numbers between them may be missing, or those of names that differ in case only.
+    fn existing_names_of(&self, row: &SessionRow) -> impl Iterator<Item = String> {
+        let numbered = numbered_name(row);
+        let numbers = self.numbers.get(&taken_name(&numbered));
+        let numbers = numbers.into_iter().flatten().copied();
+        let numbered = numbers.map(move |number| format!("{numbered}-{number}"));
+        std::iter::once(link_name(&row.session)).chain(numbered)
     }
 
     fn find_name(&self, name: &str) -> Result<NameUse> {
-        match self {
-            SessionTarget::File(stored) => {
+        match &self.place {
+            TargetPlace::File(stored) => {
                 let found = stored.get(name).cloned();
                 Ok(found.map_or(NameUse::Free, NameUse::Session))
             }
-            SessionTarget::Folder(folder) => {
+            TargetPlace::Folder(folder) => {
                 let mut stored = read_stored(&folder.join(file_name(name)))?;
                 let found = stored.iter().position(|session| session.name == name);
                 Ok(match (found, stored.len()) {
@@ -118,8 +151,8 @@ impl<'a> SessionTarget<'a> {
             identity.is_some_and(|identity| wanted.contains(identity))
         };
         let mut found = Vec::new();
-        match self {
-            SessionTarget::File(stored) => {
+        match &self.place {
+            TargetPlace::File(stored) => {
                 found.extend(
                     stored
                         .values()
@@ -127,7 +160,7 @@ impl<'a> SessionTarget<'a> {
                         .cloned(),
                 );
             }
-            SessionTarget::Folder(folder) => {
+            TargetPlace::Folder(folder) => {
                 for entry in std::fs::read_dir(folder).map_err(Error::io(folder))? {
                     let path = entry.map_err(Error::io(folder))?.path();
                     if path.extension().is_none_or(|extension| extension != "h5") {
@@ -213,12 +246,31 @@ fn taken_name(name: &str) -> String {
     file_name(name).to_lowercase()
 }
 
-/// Names that a session may have, in the order in which they are tried.
+/// Returns the name of a session to which a number is added.
+fn numbered_name(row: &SessionRow) -> String {
+    format!("{}-{}", link_name(&row.session), row.agent)
+}
+
+/// Names that a new session may have, in the order in which they are tried.
 fn candidate_names(row: &SessionRow) -> impl Iterator<Item = String> {
-    let plain = link_name(&row.session);
-    let agent = row.agent.clone();
-    let numbered = format!("{plain}-{agent}");
-    std::iter::once(plain).chain((2..).map(move |number| format!("{numbered}-{number}")))
+    let numbered = numbered_name(row);
+    let numbered = (2_u64..).map(move |number| format!("{numbered}-{number}"));
+    std::iter::once(link_name(&row.session)).chain(numbered)
+}
+
+/// Returns the numbers at the end of file names in lower case, by the file name without the number.
+fn numbers_by_name(files: impl Iterator<Item = String>) -> HashMap<String, BTreeSet<u64>> {
+    let mut numbers: HashMap<String, BTreeSet<u64>> = HashMap::new();
+    for file in files {
+        let name = file.strip_suffix(".h5").unwrap_or(&file);
+        if let Some((name, digits)) = name.rsplit_once('-')
+            && let Ok(number) = digits.parse()
+        {
+            let numbers = numbers.entry(format!("{name}.h5")).or_default();
+            numbers.insert(number);
+        }
+    }
+    numbers
 }
 
 /// Finds the version of a session that has one of its names, unless another session owns it; returns it with the name.
@@ -228,7 +280,7 @@ fn find_own_name(
     owned: &HashSet<String>,
 ) -> Result<Option<(String, StoredSession)>> {
     let identity = RedactedIdentity::new(&row.agent, &row.session, started_seconds(row));
-    for (number, name) in candidate_names(row).enumerate() {
+    for name in target.existing_names_of(row) {
         match target.find_name(&name)? {
             NameUse::Session(session) if session.may_be(row) && !owned.contains(&name) => {
                 return Ok(Some((name, session)));
@@ -237,10 +289,7 @@ fn find_own_name(
             NameUse::Other(Some(session)) if identity.is_some() && session.identity == identity => {
                 return Ok(Some((name, session)));
             }
-            NameUse::Session(_) | NameUse::Other(_) => {}
-            // The session that had the first name may be gone.
-            NameUse::Free if number == 0 => {}
-            NameUse::Free => break,
+            NameUse::Session(_) | NameUse::Other(_) | NameUse::Free => {}
         }
     }
     Ok(None)

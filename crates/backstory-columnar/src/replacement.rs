@@ -77,7 +77,7 @@ impl WriteLock {
     pub(crate) fn acquire(target: &Path) -> Result<Self> {
         let path = lock_path(target);
         loop {
-            let file = open_lock(&path)?;
+            let file = open_lock(&path, target)?;
             file.lock().map_err(Error::io(target))?;
             // The holder before removes it.
             if is_at_path(&file, &path) {
@@ -161,9 +161,7 @@ impl NewVersion {
         };
         #[cfg(unix)]
         if let Ok(old) = fs::metadata(target) {
-            use std::os::unix::fs::PermissionsExt;
-            let mode = fs::Permissions::from_mode(old.permissions().mode() & 0o777);
-            new.file.set_permissions(mode).map_err(Error::io(target))?;
+            keep_access(&old, &new.file).map_err(Error::io(target))?;
         }
         Ok(new)
     }
@@ -204,6 +202,22 @@ impl Drop for NewVersion {
     }
 }
 
+/// Gives a new version the owner, the group and the mode of the old one. Another group than the old one gets no access.
+#[cfg(unix)]
+fn keep_access(old: &fs::Metadata, new: &File) -> std::io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let (owner, group) = (Some(old.uid()), Some(old.gid()));
+    if new.metadata()?.gid() != old.gid() || new.metadata()?.uid() != old.uid() {
+        // Only root may give a file away; others may give it to a group of theirs.
+        let _ = fchown(new, owner, group).or_else(|_| fchown(new, None, group));
+    }
+    let mut mode = old.permissions().mode() & 0o777;
+    if new.metadata()?.gid() != old.gid() {
+        mode &= !0o070;
+    }
+    new.set_permissions(fs::Permissions::from_mode(mode))
+}
+
 fn folder_of(path: &Path) -> &Path {
     path.parent()
         .filter(|folder| !folder.as_os_str().is_empty())
@@ -233,7 +247,7 @@ fn in_the_way(path: &Path) -> Error {
 }
 
 /// Opens or creates the file of a lock: not through a link that someone put there, and without waiting for the other end of a pipe.
-fn open_lock(path: &Path) -> Result<File> {
+fn open_lock(path: &Path, target: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]
@@ -250,7 +264,7 @@ fn open_lock(path: &Path) -> Result<File> {
     };
     match found {
         Ok(found) if !is_own_file(&found) => Err(in_the_way(path)),
-        _ => opened.map_err(Error::io(path)),
+        _ => opened.map_err(Error::io(target)),
     }
 }
 

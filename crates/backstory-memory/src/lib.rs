@@ -112,7 +112,7 @@ use backstory_store::Store;
 
 pub use backstory_agents::hook;
 pub use backstory_agents::{
-    AGENTS, Agent, ContextLimits, HookAgent, LogAgent, Places, WrittenRecord,
+    AGENTS, Agent, ContextLimits, HookAgent, LogAgent, LoggedResponse, Places, WrittenRecord,
 };
 pub use backstory_analysis::count_tokens;
 pub use backstory_event::{

@@ -264,6 +264,8 @@ impl From<backstory_columnar::Error> for Error {
             }
             Columnar::Empty { .. } => Error::new(ErrorKind::NotFound, message)
                 .hint("`backstory convert` and `backstory export` write such files"),
+            Columnar::Format { place, .. } if place == "the superblock" => Error::usage(message)
+                .hint("`backstory convert` and `backstory export` write such files, under a name that is free"),
             Columnar::NotSessionFile { .. } => Error::usage(message)
                 .hint("`backstory convert` and `backstory export` write such files"),
             Columnar::Format { .. } | Columnar::Damaged { .. } => Error::usage(message).hint(

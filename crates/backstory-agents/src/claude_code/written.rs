@@ -28,6 +28,8 @@ pub struct WrittenRecord<'a> {
     pub content: Value,
     /// Id of the response that the message belongs to. Its tokens count once.
     pub response: &'a str,
+    /// Id of the request that the response answers.
+    pub request: &'a str,
     /// Model that answered.
     pub model: &'a str,
     /// Tokens of the response: input, output, written to the cache, read from it.
@@ -42,6 +44,16 @@ impl WrittenRecord<'_> {
     pub fn id_of_line(line: &[u8]) -> Option<String> {
         let record: RecordId = serde_json::from_slice(line).ok()?;
         Some(record.uuid).filter(|id| !id.is_empty())
+    }
+
+    /// Returns the ids of the record, of its response and of its request in a line of a log; `None` for a record of no response.
+    pub fn response_of_line(line: &[u8]) -> Option<(String, LoggedResponse)> {
+        let record: ResponseIds = serde_json::from_slice(line).ok()?;
+        let response = LoggedResponse {
+            response: record.message?.id?,
+            request: record.request.unwrap_or_default(),
+        };
+        (!record.uuid.is_empty()).then_some((record.uuid, response))
     }
 
     /// Returns whether the content of a message, as JSON, has results of tools.
@@ -67,7 +79,7 @@ impl WrittenRecord<'_> {
             message.insert("usage".to_string(), usage);
         }
         let known = |text: &str| (!text.is_empty()).then(|| text.to_string());
-        let record = json!({
+        let mut record = json!({
             "type": self.kind,
             "uuid": self.uuid,
             "parentUuid": known(self.parent_uuid),
@@ -78,8 +90,20 @@ impl WrittenRecord<'_> {
             "version": known(self.agent_version),
             "message": message,
         });
+        if let Some(request) = known(self.request) {
+            record["requestId"] = request.into();
+        }
         record.to_string()
     }
+}
+
+/// Response of the model that a record of a log belongs to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LoggedResponse {
+    /// Its id.
+    pub response: String,
+    /// Id of the request, empty when unknown.
+    pub request: String,
 }
 
 /// Id of the record of a line.
@@ -87,6 +111,22 @@ impl WrittenRecord<'_> {
 struct RecordId {
     #[serde(default)]
     uuid: String,
+}
+
+#[derive(Deserialize)]
+struct ResponseIds {
+    #[serde(default)]
+    uuid: String,
+    #[serde(default, rename = "requestId")]
+    request: Option<String>,
+    #[serde(default)]
+    message: Option<MessageId>,
+}
+
+#[derive(Deserialize)]
+struct MessageId {
+    #[serde(default)]
+    id: Option<String>,
 }
 
 /// Formats seconds since 1970; `None` for a time that is not known.

@@ -1,6 +1,6 @@
 //! Writing tables into a file or a folder.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::path::Path;
 use backstory_memory::{Damage, Memory, SessionRow};
 use serde::Serialize;
 
-use super::footer::{PartContent, read_footer};
+use super::footer::{PartContent, SessionKey, read_footer};
 use super::layout::{month_folders, part_files};
 use super::options::{TableOptions, TableProgress};
 use super::plan::{OldPart, Planner};
@@ -37,13 +37,18 @@ pub struct TableReport {
     /// Sessions that were left as they are, because the old files have records that the memory lacks.
     #[serde(skip)]
     pub lost: Vec<String>,
+    /// Those of them that may have secrets, although others were redacted.
+    #[serde(skip)]
+    pub unredacted: Vec<String>,
 }
 
 impl TableReport {
     fn of_plan(planner: &Planner<'_>) -> Self {
-        let lost = planner.lost.iter();
+        let ids =
+            |keys: &BTreeSet<SessionKey>| keys.iter().map(|key| key.session.clone()).collect();
         TableReport {
-            lost: lost.map(|key| key.session.clone()).collect(),
+            lost: ids(&planner.lost),
+            unredacted: ids(&planner.unredacted),
             ..TableReport::default()
         }
     }

@@ -106,6 +106,8 @@ pub(super) struct Planner<'a> {
     sessions: Vec<SessionRow>,
     /// Sessions left unchanged: the old file has records the memory lacks.
     pub(super) lost: BTreeSet<SessionKey>,
+    /// Those of them in files that are not redacted, if the new ones are.
+    pub(super) unredacted: BTreeSet<SessionKey>,
     options: &'a TableOptions,
     totals: UsageTotals,
     /// All sessions of the memory, looked up when they are needed.
@@ -135,6 +137,7 @@ impl<'a> Planner<'a> {
             memory,
             sessions: sessions.to_vec(),
             lost: BTreeSet::new(),
+            unredacted: BTreeSet::new(),
             options,
             totals: UsageTotals::of_memory(memory, &agents)?,
             listed: None,
@@ -507,7 +510,7 @@ impl<'a> Planner<'a> {
         };
         let is_redacted = self.options.redactor.is_some();
         let mut search = LostRecordSearch::new(self.memory, listed, is_redacted, table);
-        for (path, content) in old {
+        for (path, content) in old.iter().copied() {
             let states: HashMap<&SessionKey, &String> =
                 (content.sessions.iter().map(|(key, state)| (key, state))).collect();
             let is_changed = |row: &&SessionRow| {
@@ -524,6 +527,12 @@ impl<'a> Planner<'a> {
         }
         self.lost.extend(search.find_lost()?);
         let lost = &self.lost;
+        for (_, content) in old {
+            let keys = content.sessions.iter().map(|(key, _)| key);
+            let unredacted =
+                keys.filter(|key| is_redacted && !content.is_redacted && lost.contains(key));
+            self.unredacted.extend(unredacted.cloned());
+        }
         self.sessions
             .retain(|session| !lost.contains(&SessionKey::of_row(session)));
         if let Some(listed) = &mut self.listed {

@@ -64,13 +64,21 @@ pub(super) struct AnswerCounter {
     answers: AnswerTracker,
     /// Output tokens of the current answer that were counted.
     counted: i64,
+    /// Input and output of the last answer of ours, which can go on behind our rows.
+    last_own: Option<([i64; 3], i64)>,
 }
 
 impl AnswerCounter {
     /// Adds a row whose answer is counted already.
     pub(super) fn add_known(&mut self, row: &Message) {
-        if self.answers.advance_to(row) != AnswerStep::Other {
-            self.counted = i64::MAX;
+        let step = self.answers.advance_to(row);
+        let input = self.answers.input.filter(|_| step != AnswerStep::Other);
+        if let Some(input) = input.filter(|_| row.seq > 0) {
+            self.counted = row.usage.output_tokens;
+            self.last_own = Some((input, self.counted));
+        } else if step == AnswerStep::New {
+            let own = self.last_own.filter(|(own, _)| input == Some(*own));
+            self.counted = own.map_or(i64::MAX, |(_, output)| output);
         }
     }
 

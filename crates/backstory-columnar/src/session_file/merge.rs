@@ -9,7 +9,9 @@ use super::appended::{AnswerCounter, is_blank, is_call_of};
 use crate::redaction::{
     ComparableId, comparable_ids, is_unredacted, redact_id, redact_text, unkeyed_markers,
 };
-use crate::rows::{AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, ToolCall};
+use crate::rows::{
+    AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage, ToolCall,
+};
 use crate::session_columns::{
     MISSING_LOGS, STATE_ATTRIBUTE, TEXT_EVICTED, TEXT_PARTLY_EVICTED, events_of_state,
 };
@@ -372,10 +374,14 @@ fn merge_messages(
     let mut keys = message_keys(new, comparable_id);
     let mut old_keys = old_message_keys(&old, &keys, new, comparable_id);
     match_damaged_rows((&*new, &mut keys), (&old, &mut old_keys));
+    keep_usage_of_longer_log((&mut *new, &keys), (&old, &old_keys));
     let places = merge_rows(new, old, &keys, old_keys, |new, old| {
         if is_damaged_row(new) && !is_damaged_row(&old) {
             *new = old;
             return true;
+        }
+        if new.uuid.is_empty() {
+            new.uuid = old.uuid;
         }
         if new.text.is_empty() && new.json.is_empty() {
             new.text = old.text;
@@ -401,6 +407,40 @@ fn merge_messages(
         }
     }
     places
+}
+
+/// Keeps the usage of old rows where the old log went on behind the new one, which may end within an answer.
+fn keep_usage_of_longer_log(
+    (new, new_keys): (&mut [Message], &[RowKey]),
+    (old, old_keys): (&[Message], &[RowKey]),
+) {
+    let places = new_keys.iter().enumerate();
+    let places: HashMap<&RowKey, usize> = places.map(|(place, key)| (key, place)).collect();
+    let mut own = old.iter().zip(old_keys).filter(|(row, _)| row.seq > 0);
+    let is_cut = |(_, key)| !places.contains_key(key);
+    if !own.next_back().is_some_and(is_cut) {
+        return;
+    }
+    let input = |row: &Message| {
+        let usage = &row.usage;
+        (
+            usage.input_tokens,
+            usage.cache_creation_input_tokens,
+            usage.cache_read_input_tokens,
+        )
+    };
+    let left = old.iter().zip(old_keys).filter(|row| is_cut(*row));
+    let left: HashSet<_> = left.map(|(row, _)| input(row)).collect();
+    for (row, key) in old.iter().zip(old_keys) {
+        let Some(new) = places.get(key).and_then(|place| new.get_mut(*place)) else {
+            continue;
+        };
+        // An answer without a row in the cut log lies in the row before it.
+        let is_of_other = row.usage == TokenUsage::default() && left.contains(&input(new));
+        if is_of_other || row.usage.output_tokens > new.usage.output_tokens {
+            new.usage = row.usage;
+        }
+    }
 }
 
 /// Removes the usage of others' rows that belong to an answer that was counted before. Ours have that of an answer in one row.
@@ -526,38 +566,41 @@ fn old_message_keys(
             .collect();
     }
     let keys = message_keys(old, comparable_id);
-    let named = named_since(old, &keys, new, new_keys);
+    let named = named_otherwise(old, &keys, new, new_keys);
+    let new_known: HashSet<&RowKey> = new_keys.iter().collect();
     let keys = keys.into_iter().zip(old);
-    keys.map(|(key, row)| match named.get(&row.seq) {
-        Some(new) if matches!(key, RowKey::Seq(..)) => (*new).clone(),
-        _ => by_content.get(&key).cloned().unwrap_or(key),
-    })
+    keys.map(
+        |(key, row)| match named.get(&(row.seq, row.uuid.is_empty())) {
+            Some(new) if !new_known.contains(&key) => (*new).clone(),
+            _ => by_content.get(&key).cloned().unwrap_or(key),
+        },
+    )
     .collect()
 }
 
-/// Returns the new keys, by number, of rows that had no id when their log ended in the middle of a record: the next line gave them one.
-fn named_since<'k>(
+/// Returns the new keys, by number, of old rows that have no id where the new ones have, or the other way round: the id of a record is in
+/// the next line, which a log that grows or is cut can lack.
+fn named_otherwise<'k>(
     old: &[Message],
     old_keys: &[RowKey],
     new: &[Message],
     new_keys: &'k [RowKey],
-) -> HashMap<u32, &'k RowKey> {
-    let without_id: HashMap<u32, &Message> = old
+) -> HashMap<(u32, bool), &'k RowKey> {
+    let by_place: HashMap<(u32, bool), &Message> = old
         .iter()
-        .filter(|row| row.uuid.is_empty() && row.seq > 0)
-        .map(|row| (row.seq, row))
+        .filter(|row| row.seq > 0)
+        .map(|row| ((row.seq, row.uuid.is_empty()), row))
         .collect();
-    if without_id.is_empty() {
-        return HashMap::new();
-    }
     let known: HashSet<&RowKey> = old_keys.iter().collect();
-    let rows = new.iter().zip(new_keys).filter(|(row, key)| {
-        let was = without_id.get(&row.seq);
-        !row.uuid.is_empty()
-            && !known.contains(key)
-            && was.is_some_and(|was| was.kind == row.kind && was.timestamp == row.timestamp)
+    let rows = new.iter().zip(new_keys).filter_map(|(row, key)| {
+        let place = (row.seq, !row.uuid.is_empty());
+        let was = by_place.get(&place)?;
+        let is_same = was.kind == row.kind
+            && was.timestamp == row.timestamp
+            && (!known.contains(key) || was.text == row.text);
+        is_same.then_some((place, key))
     });
-    rows.map(|(row, key)| (row.seq, key)).collect()
+    rows.collect()
 }
 
 fn merge_calls(

@@ -1,6 +1,6 @@
 //! Opening session files.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -16,6 +16,7 @@ use super::schema::{SCHEMA_VERSION, SESSIONS};
 use crate::error::{Error, Result};
 use crate::files::open_regular_file;
 use crate::hdf5::SharedSource;
+use crate::hdf5::object::{LinkTarget, NamedLink, ObjectHeader, root_address};
 
 /// Bytes that reading one object may take beyond twice the file.
 const READ_SLACK_BYTES: u64 = 64 << 20;
@@ -107,6 +108,36 @@ impl SessionFile {
         Ok(groups
             .map(|(id, group)| Session::new(self, id, group))
             .collect())
+    }
+
+    /// Returns all sessions but those that are another name of one before: hard links can give an object thousands of names.
+    pub(crate) fn distinct_sessions(&self) -> Result<Vec<Session<'_>>> {
+        let addresses = self.session_addresses().unwrap_or_default();
+        let mut seen = HashSet::new();
+        let mut sessions = self.all_sessions()?;
+        sessions.retain(|session| {
+            let address = addresses.get(session.id());
+            address.is_none_or(|address| seen.insert(*address))
+        });
+        Ok(sessions)
+    }
+
+    /// Returns the addresses of sessions by their names; `None` when the links to them are stored in an unusual form.
+    fn session_addresses(&self) -> Option<HashMap<String, u64>> {
+        self.start_operation();
+        let links =
+            |address| ObjectHeader::read_at(&self.source, address)?.read_links(&self.source);
+        let object = |link: NamedLink| match link.target {
+            LinkTarget::Object(address) => Some((link.name, address)),
+            _ => None,
+        };
+        let root = links(root_address(&self.source)?)?;
+        let (_, sessions) = root
+            .into_iter()
+            .filter_map(object)
+            .find(|link| link.0 == SESSIONS)?;
+        self.start_operation();
+        Some(links(sessions)?.into_iter().filter_map(object).collect())
     }
 
     /// Returns the session with this name.

@@ -15,6 +15,7 @@ use super::schema::{
 };
 use crate::error::Result;
 use crate::rows::{Artifact, Message, SessionAttributes, SessionColumns, TokenUsage, ToolCall};
+use crate::session_columns::STATE_ATTRIBUTE;
 
 /// Rows that are read together: bounds what is held besides the result.
 const WINDOW_ROWS: u64 = 1024;
@@ -29,7 +30,42 @@ pub struct Session<'a> {
     logs: OnceCell<Option<Columns<'a>>>,
 }
 
+/// Numbers of rows and artifacts of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RowCounts {
+    pub(super) messages: u64,
+    pub(super) tool_calls: u64,
+    pub(super) artifacts: u64,
+}
+
+/// Word before the counts in a state.
+const COUNTS_WORD: &str = " rows ";
+
+impl RowCounts {
+    /// Returns a state that has these counts.
+    pub(super) fn state_with(self, state: &str) -> String {
+        let (messages, calls, artifacts) = (self.messages, self.tool_calls, self.artifacts);
+        format!("{state}{COUNTS_WORD}{messages} {calls} {artifacts}")
+    }
+}
+
 impl<'a> Session<'a> {
+    /// Returns the state with which the session was written; `None` when others have added anything since.
+    pub(crate) fn written_state(&self, attributes: &SessionAttributes) -> Result<Option<String>> {
+        let stored = attributes.other_text(STATE_ATTRIBUTE);
+        let Some((stored, (state, _))) =
+            stored.and_then(|stored| Some((stored, stored.rsplit_once(COUNTS_WORD)?)))
+        else {
+            return Ok(None);
+        };
+        let counts = RowCounts {
+            messages: self.message_count()?,
+            tool_calls: self.tool_call_count()?,
+            artifacts: self.artifact_count()?,
+        };
+        Ok((counts.state_with(state) == stored).then(|| state.to_string()))
+    }
+
     pub(super) fn new(file: &'a SessionFile, id: String, group: Group) -> Self {
         Self {
             file,

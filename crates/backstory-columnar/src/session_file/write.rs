@@ -11,7 +11,7 @@ use super::copy::Copier;
 use super::logged_records::LoggedRecords;
 use super::merge::{UnchangedRows, merge_session};
 use super::open::SessionFile;
-use super::read::Session;
+use super::read::{RowCounts, Session};
 use super::reuse::{CALL_CONTENTS, MESSAGE_CONTENTS};
 use super::save::{CarriedMembers, SessionWriter};
 use super::schema::{
@@ -26,6 +26,7 @@ use crate::replacement::{NewVersion, WriteLock, lock_old_version, resolve_target
 use crate::rows::{
     Artifact, AttributeValue, Message, SessionAttributes, SessionColumns, link_name,
 };
+use crate::session_columns::STATE_ATTRIBUTE;
 
 /// Options of writing a file.
 #[derive(Clone, Copy, Debug, Default)]
@@ -201,6 +202,12 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
         self.report.sessions += 1;
         self.report.messages += session.messages.len() as u64;
         self.report.tool_calls += session.tool_calls.len() as u64;
+        let counts = RowCounts {
+            messages: session.messages.len() as u64,
+            tool_calls: session.tool_calls.len() as u64,
+            artifacts: (session.artifacts.len() + carried.artifacts.len()) as u64,
+        };
+        add_counts_to_state(&mut session.attributes, counts);
         let address = SessionWriter { out: &mut self.out }
             .write_session(&session, carried)
             .map_err(Error::io(self.target))?;
@@ -356,6 +363,15 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
         })();
         self.report.file_bytes = written.map_err(io)?;
         Ok(())
+    }
+}
+
+/// Adds the counts to the state of a session: what others add changes it.
+fn add_counts_to_state(attributes: &mut SessionAttributes, counts: RowCounts) {
+    for (name, value) in &mut attributes.other {
+        if let (STATE_ATTRIBUTE, AttributeValue::Text(state)) = (name.as_str(), value) {
+            *state = counts.state_with(state);
+        }
     }
 }
 

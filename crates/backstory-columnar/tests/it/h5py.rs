@@ -1,6 +1,6 @@
 //! The Python package and h5py read and extend our files, and we theirs.
 
-use backstory_columnar::{SessionFile, WriteOptions, write_sessions};
+use backstory_columnar::{SessionFile, WriteOptions, unpack_logs, write_sessions};
 
 use crate::support::{Place, run_python, session};
 
@@ -206,6 +206,24 @@ fn many_members_and_attributes_are_carried_over() {
             "g = f['many']\nassert len(g) == 900 and len(g.attrs) == {attributes}\nfor n in range(900): assert g[f'{name}'][()] == n\nfor n in range({attributes}): assert g.attrs[f'{name}'] == n"
         );
         change_file(&place, version, &check);
+    }
+}
+
+#[test]
+fn a_session_with_many_names_is_imported_once() {
+    for version in ["earliest", "latest"] {
+        let place = Place::new();
+        let mut columns = session("a", 3);
+        columns.logs.clear();
+        columns.attributes.agent = "claude-code".into();
+        place.write(vec![columns]);
+        let add = "for n in range(300): f[f'sessions/b{n}'] = f['sessions/a']";
+        if !change_file(&place, version, add) {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let unpacked = unpack_logs(&place.file(), folder.path()).unwrap();
+        assert_eq!(unpacked.logs.len(), 1, "{version}");
     }
 }
 

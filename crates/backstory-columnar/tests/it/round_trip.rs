@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use backstory_columnar::{
-    AttributeValue, Error, LogFile, Message, SessionColumns, SessionFile, TokenUsage, ToolCall,
-    WriteOptions, unpack_logs, write_sessions,
+    AttributeValue, Error, LogFile, Message, SessionAttributes, SessionColumns, SessionFile,
+    TokenUsage, ToolCall, WriteOptions, unpack_logs, write_sessions,
 };
 use proptest::prelude::*;
 
@@ -342,4 +342,34 @@ fn a_row_without_tokens_does_not_end_an_answer() {
     let responses: Vec<String> = log.lines().map(response).collect();
     let expected = ["message-0", "message-1", "message-0", "message-3"];
     assert_eq!(responses, expected);
+}
+
+#[test]
+fn logs_of_one_path_are_numbered_and_equal_ones_come_once() {
+    let place = Place::new();
+    let mut sessions = Vec::new();
+    for (id, text) in [("a", "1"), ("b", "2"), ("c", "1"), ("d", "3")] {
+        sessions.push(SessionColumns {
+            id: id.into(),
+            attributes: SessionAttributes {
+                agent: "claude-code".into(),
+                ..SessionAttributes::default()
+            },
+            logs: vec![LogFile {
+                path: "/x.jsonl".into(),
+                agent: "claude-code".into(),
+                bytes: text.into(),
+                rows: Vec::new(),
+            }],
+            ..SessionColumns::default()
+        });
+    }
+    place.write(sessions);
+    let folder = tempfile::tempdir().unwrap();
+    let unpacked = unpack_logs(&place.file(), folder.path()).unwrap();
+    let logs = unpacked.logs.iter();
+    let logs = logs.map(|log| (&*log.path, std::fs::read_to_string(&log.file).unwrap()));
+    let logs: Vec<(&str, String)> = logs.collect();
+    let expected = [("/x.jsonl", "1"), ("/2/x.jsonl", "2"), ("/3/x.jsonl", "3")];
+    assert_eq!(logs, expected.map(|(path, text)| (path, text.to_string())));
 }

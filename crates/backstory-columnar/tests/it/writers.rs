@@ -192,3 +192,20 @@ fn permissions_stay() {
     );
     assert!(SessionFile::open(&place.file()).is_ok());
 }
+
+#[test]
+#[cfg(unix)]
+fn owner_and_group_stay() {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let place = Place::new();
+    place.write(vec![session("a", 1)]);
+    // Only root may give a file away.
+    if chown(place.file(), Some(65_534), Some(60)).is_err() {
+        return;
+    }
+    fs::set_permissions(place.file(), fs::Permissions::from_mode(0o640)).unwrap();
+    place.write(vec![session("b", 1)]);
+    let found = fs::metadata(place.file()).unwrap();
+    let access = (found.uid(), found.gid(), found.mode() & 0o777);
+    assert_eq!(access, (65_534, 60, 0o640));
+}

@@ -222,24 +222,28 @@ pub(crate) fn visit_stored(
         }
     }
     let mut bytes = store.bytes();
-    let mut rows = rows.into_iter().peekable();
-    while let Some(row) = rows.next() {
-        let (stream, offset, length) = place_of(&row);
-        let span = bytes.read(stream, offset, length);
-        // A record with thousands of events is read and parsed once, not for each of them.
-        let is_of_record = |next: &EventView<'_>| place_of(next) == (stream, offset, length);
-        let mut record = vec![row];
-        while let Some(row) = rows.next_if(is_of_record) {
-            record.push(row);
-        }
-        let (mut bodies, damage) = bodies_or_damage(store, agent, span, &record)?;
-        for view in record {
-            let touches = touches.remove(&view.seq).unwrap_or_default();
-            let body = bodies.remove(&view.event.span.part).unwrap_or_default();
-            each(completed(view, touches, body, damage.as_deref()))?;
+    for record in records_of(rows) {
+        for mut view in with_texts(store, &mut bytes, agent, record)? {
+            view.event.to_mut().touches = touches.remove(&view.seq).unwrap_or_default();
+            each(view)?;
         }
     }
     Ok(())
+}
+
+/// Groups the events of each record: one with thousands of events is read and parsed once, not for each of them.
+pub(crate) fn records_of(
+    rows: impl IntoIterator<Item = EventView<'static>>,
+) -> impl Iterator<Item = Vec<EventView<'static>>> {
+    let mut rows = rows.into_iter().peekable();
+    std::iter::from_fn(move || {
+        let mut record = vec![rows.next()?];
+        let place = place_of(&record[0]);
+        while let Some(row) = rows.next_if(|next| place_of(next) == place) {
+            record.push(row);
+        }
+        Some(record)
+    })
 }
 
 /// Reads a single event with its text, be it of the log or captured. `bytes` is worth keeping for the next one.
@@ -260,6 +264,26 @@ pub(crate) fn read_one(
     let touches = touched.into_iter().map(|(_, touch)| touch).collect();
     let body = bodies.remove(&view.event.span.part).unwrap_or_default();
     Ok(Some(completed(view, touches, body, damage.as_deref())))
+}
+
+/// Reads the texts of events of one record of a log. `bytes` is worth keeping for the next one.
+pub(crate) fn with_texts(
+    store: &Store,
+    bytes: &mut BlockReader<'_>,
+    agent: &str,
+    record: Vec<EventView<'static>>,
+) -> Result<Vec<EventView<'static>>> {
+    let Some(first) = record.first() else {
+        return Ok(record);
+    };
+    let (stream, offset, length) = place_of(first);
+    let span = bytes.read(stream, offset, length);
+    let (mut bodies, damage) = bodies_or_damage(store, agent, span, &record)?;
+    let with_text = |view: EventView<'static>| {
+        let body = bodies.remove(&view.event.span.part).unwrap_or_default();
+        completed(view, Vec::new(), body, damage.as_deref())
+    };
+    Ok(record.into_iter().map(with_text).collect())
 }
 
 /// Stream, first byte and number of bytes of an event's record.

@@ -24,7 +24,7 @@ use crate::setting::{Setting, now};
 pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error> {
     let options = options(setting, &arguments.paths, arguments.agent.as_deref());
     #[cfg(feature = "columnar")]
-    let unpacked = super::columnar::unpack(&arguments.paths)?;
+    let unpacked = super::columnar::unpack(&arguments.paths, arguments.agent.as_deref())?;
     #[cfg(feature = "columnar")]
     let options = {
         let mut options = options;

@@ -54,7 +54,14 @@ pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), 
             "logs are read by way of {}: TMPDIR names another folder",
             temporary.display()
         );
-        Error::from(error).hints(is_full.then_some(hint))
+        match &error {
+            // The database is not that of a store.
+            backstory_memory::Error::Store(StoreError::Database(source)) => {
+                let message = format!("cannot write to {}: {source}", temporary.display());
+                Error::new(ErrorKind::Environment, message).hint(hint)
+            }
+            _ => Error::from(error).hints(is_full.then_some(hint)),
+        }
     })?;
     let read = logs.report();
     let typed = (&arguments.logs[..], arguments.agent.as_deref());

@@ -71,12 +71,16 @@ impl UnpackedFiles {
     }
 }
 
-/// Unpacks the logs of those paths that are HDF5 files. A file that cannot be read is a problem; an error if nothing else was named.
-pub(in crate::commands) fn unpack(paths: &[PathBuf]) -> Result<UnpackedFiles, Error> {
+/// Unpacks the logs of those paths that are HDF5 files; those without any of the agent are problems if all are. A file that cannot be read is a problem; an error if nothing else was named.
+pub(in crate::commands) fn unpack(
+    paths: &[PathBuf],
+    agent: Option<&str>,
+) -> Result<UnpackedFiles, Error> {
     let named: Vec<Vec<PathBuf>> = paths.iter().map(|path| session_files(path)).collect();
     let mut has_others = named.iter().any(Vec::is_empty);
     let mut unpacked = UnpackedFiles::default();
     let mut unread = UnreadFiles::default();
+    let mut without_logs = Vec::new();
     for (number, path) in named.into_iter().flatten().enumerate() {
         let folder = match &mut unpacked._folder {
             Some(folder) => folder,
@@ -95,13 +99,27 @@ pub(in crate::commands) fn unpack(paths: &[PathBuf]) -> Result<UnpackedFiles, Er
             }
         };
         has_others = true;
+        let has_failed = !found.failed.is_empty();
         for (session, reason) in found.failed {
             unread.problems.push(Problem {
                 path: path.clone(),
                 reason: format!("session {} is not imported: {reason}", one_line(&session)),
             });
         }
+        if !has_failed {
+            without_logs.push(path);
+        }
         unpacked.logs.extend(found.logs);
+    }
+    let is_wanted = |log: &ProvidedLog| agent.is_none_or(|agent| log.agent == agent);
+    if !unpacked.logs.iter().any(is_wanted) {
+        let reason = match agent {
+            Some(agent) => format!("no session of {agent} is in the file"),
+            None => "no session is in the file".to_string(),
+        };
+        for path in &without_logs {
+            unread.add_problem(path, &reason);
+        }
     }
     unpacked.problems = unread.into_problems(has_others)?;
     Ok(unpacked)

@@ -95,6 +95,12 @@ impl Target {
                 Target::H5Folder(path)
             }
             (None, Some(ColumnarFormat::Parquet)) if is_folder_name(&path) => Target::Tables(path),
+            _ if path.is_file() => {
+                return refuse(format!(
+                    "{} exists, and its name is not that of a columnar file",
+                    path.display()
+                ));
+            }
             _ => {
                 return refuse(format!(
                     "{} is not the name of a columnar file",
@@ -238,8 +244,12 @@ fn report_tables(path: &Path) -> impl FnOnce(TableReport) -> Written + '_ {
         let lost = report.lost.iter().map(|session| Problem {
             path: path.to_path_buf(),
             reason: format!(
-                "session {} has rows that the logs lack; it was not written",
-                one_line(session)
+                "session {} has rows that the logs lack; it was not written{}",
+                one_line(session),
+                match report.unredacted.contains(session) {
+                    true => ", and may still have the secrets that --redact off left in it",
+                    false => "",
+                }
             ),
         });
         let lost: Vec<Problem> = lost.collect();

@@ -284,6 +284,97 @@ fn a_session_keeps_its_file_in_any_order() {
 }
 
 #[test]
+fn sessions_whose_names_are_alike_are_written_once() {
+    let environment = Environment::new();
+    let claude = |folder: &str, number: usize, id: &str| {
+        let log = turn(1).replace(&claude_id(1), &id.replace('\n', "\\n"));
+        let log = log.replace("\"uuid\":\"", &format!("\"uuid\":\"{number}"));
+        environment.write(&format!("{folder}/{number}.jsonl"), log);
+    };
+    for (number, id) in ["abc", "ABC", "Abc"].into_iter().enumerate() {
+        claude("cases", number, id);
+    }
+    for (number, id) in ["A_B", "a/b", "a_b", "a\nb"].into_iter().enumerate() {
+        claude("characters", number, id);
+    }
+    for (number, id) in ["abc", "ABC"].into_iter().enumerate() {
+        claude("agents", number, id);
+        codex_log(&environment, &format!("agents/{number}"), id, id);
+    }
+    for (logs, sessions) in [("cases", 3), ("characters", 4), ("agents", 4)] {
+        for name in ["columns", "all.h5"] {
+            let target = output(&environment, &format!("{logs}-{name}"));
+            let convert = ["convert", &output(&environment, logs), "-o", &target];
+            assert_eq!(environment.json(&convert)["written"], sessions, "{target}");
+            let again = environment.json(&convert);
+            assert_eq!(again["unchanged"], sessions, "{target}: {again}");
+            // The numbers of names that are left have gaps.
+            if name == "columns" && logs == "cases" {
+                std::fs::remove_file(format!("{target}/Abc-claude-code-2.h5")).unwrap();
+                assert_eq!(environment.json(&convert)["written"], 1, "{target}");
+            }
+            let shown = environment.json(&["inspect", &target]);
+            assert_eq!(shown["totals"]["sessions"], sessions, "{target}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn a_log_that_is_cut_costs_no_tokens_and_doubles_no_rows() {
+    let answer = |usage: u32, id: &str| {
+        let answer = turn(1).lines().nth(1).unwrap().to_string();
+        let answer = answer.replace("\"output_tokens\":5", &format!("\"output_tokens\":{usage}"));
+        format!(
+            "{}\n",
+            answer
+                .replace("\"a1\"", &format!("\"{id}\""))
+                .replace("\"t1\"", &format!("\"t{id}\""))
+        )
+    };
+    let prompt = turn(1).lines().next().unwrap().to_string() + "\n";
+    let claude = [prompt, answer(2, "a"), answer(5, "b"), turn(2)];
+    let line = |kind: &str, payload: Value| {
+        let time = "2026-02-03T04:05:06.000Z";
+        let record = json!({"timestamp": time, "type": kind, "payload": payload});
+        format!("{record}\n")
+    };
+    let said = json!([{"type": "output_text", "text": "Half a message"}]);
+    let asked = json!([{"type": "input_text", "text": "Say something"}]);
+    // The id of a message is in the second line.
+    let codex = [
+        line(
+            "session_meta",
+            json!({"id": claude_id(2), "timestamp": "2026-02-03T04:05:06.000Z", "cwd": "/work/shop"}),
+        ),
+        line(
+            "response_item",
+            json!({"type": "message", "role": "user", "content": asked}),
+        ),
+        line(
+            "event_msg",
+            json!({"type": "agent_message", "message": "Half a message"}),
+        ),
+        line(
+            "response_item",
+            json!({"type": "message", "role": "assistant", "id": "msg_1", "content": said}),
+        ),
+    ];
+    let environment = Environment::new();
+    let codex_path = format!("rollout-2026-02-03T04-05-06-{}.jsonl", claude_id(2));
+    for (path, lines, cut) in [(&*claude_path(1), &claude, 2), (&codex_path, &codex, 3)] {
+        let file = output(&environment, &format!("{cut}.h5"));
+        let mut shown = Vec::new();
+        for lines in [&lines[..], &lines[..cut], &lines[..]] {
+            let log = environment.write(path, lines.concat());
+            environment.json(&["convert", log.to_str().unwrap(), "-o", &file]);
+            shown.push(environment.json(&["inspect", &file])["totals"].clone());
+        }
+        assert_eq!(shown[1], shown[0], "{path}");
+        assert_eq!(shown[2], shown[0], "{path}");
+    }
+}
+
+#[test]
 fn a_file_that_cannot_be_replaced_does_not_stop_other_sessions() {
     let environment = Environment::new();
     let log = environment.write(&claude_path(1), turn(1));

@@ -60,6 +60,7 @@ fn an_output_that_cannot_be_written_is_named_and_ends_with_70() {
         &["convert", log.to_str().unwrap(), "-o", &path],
     );
     assert_eq!(outcome.code, 70, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("TMPDIR"), "{}", outcome.stderr);
     assert!(!std::path::Path::new(&path).exists());
 }
 

@@ -43,6 +43,42 @@ fn add_by_package(file: &str, secret: &str) -> bool {
     true
 }
 
+#[test]
+fn what_the_package_adds_to_an_unchanged_session_is_redacted() {
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    for way in ["hook", "convert", "api"] {
+        let environment = Environment::new();
+        let file = output(&environment, "all.h5");
+        let said = format!("question with {secret}");
+        let log = environment.write(&claude_path(1), turn(1).replace("question", &said));
+        let convert = [
+            "convert",
+            log.to_str().unwrap(),
+            "-o",
+            &file,
+            "--redact",
+            "on",
+        ];
+        environment.json(&convert);
+        let is_added = match way {
+            "api" => add_by_package(&file, &secret),
+            way => append_by_package(way, &file, &log),
+        };
+        if !is_added {
+            return;
+        }
+        let has_secret = || {
+            let session = SessionFile::open(file.as_ref()).unwrap();
+            let session = session.session(&claude_id(1)).unwrap().read().unwrap();
+            format!("{session:?}").contains(&secret)
+        };
+        assert!(has_secret(), "{way}");
+        assert_eq!(environment.json(&convert)["written"], 1, "{way}");
+        assert!(!has_secret(), "{way}");
+        assert_eq!(environment.json(&convert)["unchanged"], 1, "{way}");
+    }
+}
+
 /// Number of events of a session whose text has this one.
 fn events_with(shown: &Value, text: &str) -> usize {
     let events = shown["events"].as_array().unwrap().iter();
@@ -231,6 +267,46 @@ fn tokens_count_once_when_the_package_appends_the_same_session() {
         assert_eq!(again["tool_calls"], 8, "{way}");
         let tail = environment.json(&["tail", &file, "-n", "100"]);
         assert_eq!(tail["messages"].as_array().unwrap().len(), 16, "{way}");
+    }
+}
+
+#[test]
+fn an_answer_that_was_half_written_counts_once() {
+    for way in ["hook", "convert"] {
+        let environment = Environment::new();
+        let whole = with_second_records(1..=3);
+        // The last answer has used fewer tokens when its first record is written.
+        let partial = whole.lines().map(|line| {
+            let is_first = line.contains("\"uuid\":\"a3\"");
+            let output = if is_first { "2" } else { "5" };
+            line.replace(
+                "\"output_tokens\":5",
+                &format!("\"output_tokens\":{output}"),
+            ) + "\n"
+        });
+        let whole: String = partial.collect();
+        let (cut, _) = whole.split_at(whole.find("\"uuid\":\"b3\"").unwrap());
+        let cut = &cut[..cut.rfind('\n').unwrap() + 1];
+        let file = output(&environment, "all.h5");
+        let log = environment.write(&claude_path(1), cut);
+        environment.json(&["convert", log.to_str().unwrap(), "-o", &file]);
+        environment.write(&claude_path(1), &whole);
+        if !append_by_package(way, &file, &log) {
+            return;
+        }
+        let shown = environment.json(&["inspect", &file]);
+        let tokens = &shown["totals"]["tokens"];
+        assert_eq!(tokens["output_tokens"], 15, "{way}: {tokens}");
+        assert_eq!(tokens["input_tokens"], 6, "{way}: {tokens}");
+        let store = Environment::new();
+        let used = |path: &str| {
+            store.json(&["sweep", path]);
+            let totals = store.json(&["usage", "session"])["totals"].clone();
+            (totals["input"].clone(), totals["output"].clone())
+        };
+        assert_eq!(used(&file), (json!(6), json!(15)), "{way}");
+        let log = log.to_str().unwrap();
+        assert_eq!(used(log), (json!(6), json!(15)), "{way}, the log");
     }
 }
 

@@ -281,3 +281,26 @@ fn a_log_whose_name_is_an_assignment_of_a_key_comes_back() {
     let shown = other.run(&["show", &claude_id(1), "--full"]);
     assert!(shown.stdout.contains("I look."), "{}", shown.stderr);
 }
+
+#[test]
+fn tables_that_stay_unredacted_are_named() {
+    let environment = Environment::new();
+    let file = output(&environment, "all.parquet");
+    let folder = output(&environment, "tables");
+    for target in [&["-o", &*file][..], &["-o", &folder, "--format", "parquet"]] {
+        let log = environment.write(&claude_path(1), [turn(1), turn(2)].concat());
+        let convert = ["convert", log.to_str().unwrap()];
+        let with =
+            |redact: &str| environment.run(&[&convert[..], target, &["--redact", redact]].concat());
+        assert_eq!(with("off").code, 0);
+        environment.write(&claude_path(1), turn(1));
+        let outcome = with("on");
+        assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains("still have the secrets"),
+            "{}",
+            outcome.stderr
+        );
+        assert!(!with("off").stderr.contains("still have the secrets"));
+    }
+}

@@ -369,3 +369,59 @@ fn a_session_that_cannot_be_imported_is_a_problem() {
     assert!(reason.contains("rows-only"), "{reason}");
     assert!(outcome.stderr.contains(reason), "{}", outcome.stderr);
 }
+
+#[test]
+fn a_message_with_thousands_of_calls_is_parsed_once() {
+    let environment = Environment::new();
+    let log = turn(1);
+    let mut lines: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let call = |number: u32| json!({"type": "tool_use", "id": format!("c{number}"), "name": "Bash", "input": {"command": "ls"}});
+    lines[1]["message"]["content"] = (0..3_000).map(call).collect();
+    // No title: that is looked for in all events.
+    lines[0]["message"]["content"] = "hi".into();
+    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let log = environment.write(&claude_path(1), lines);
+    let started = std::time::Instant::now();
+    let file = output(&environment, "all.h5");
+    let report = environment.json(&["convert", log.to_str().unwrap(), "-o", &file]);
+    assert_eq!(report["tool_calls"], 3_001);
+    // Parsed for each of its calls, it takes 80 s.
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+}
+
+#[test]
+fn messages_say_what_is_there() {
+    let environment = Environment::new();
+    let log = environment.write(&claude_path(1), turn(1));
+    let log = log.to_str().unwrap();
+    let file = output(&environment, "all.h5");
+    environment.json(&["convert", log, "-o", &file]);
+    let notes = environment
+        .write("notes", "no columns")
+        .display()
+        .to_string();
+    let text = environment
+        .write("notes.h5", "no columns")
+        .display()
+        .to_string();
+    for (arguments, code, words) in [
+        (
+            &["sweep", "--agent", "codex", &file][..],
+            1,
+            "no session of codex",
+        ),
+        (&["convert", log, "-o", &notes], 2, "notes exists"),
+        (&["inspect", &text], 2, "write such files"),
+    ] {
+        let outcome = environment.run(arguments);
+        assert_eq!(outcome.code, code, "{arguments:?}: {}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains(words),
+            "{arguments:?}: {}",
+            outcome.stderr
+        );
+    }
+}
