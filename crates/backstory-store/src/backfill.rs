@@ -162,7 +162,7 @@ impl Batch<'_> {
             if let Some(replay) = response.replay
                 && self
                     .tally
-                    .is_copy(&self.transaction, response.key, replay, None)?
+                    .is_copy(&self.transaction, response.key, replay)?
             {
                 continue;
             }

@@ -280,7 +280,7 @@ const COLUMN_COUNT: usize = 8;
 #[derive(Default)]
 pub(crate) struct Tally {
     responses: HashMap<EventKey, TalliedResponse>,
-    by_event: HashMap<(SessionId, Seq), Vec<EventKey>>,
+    by_event: HashMap<(SessionId, Seq), EventKey>,
     /// Signed, for a larger count can have a smaller part.
     added: HashMap<Bucket, [i64; COLUMN_COUNT]>,
 }
@@ -364,46 +364,27 @@ impl Counted {
 }
 
 impl Tally {
-    /// Returns whether a response is a copy of one that has been counted; it is known by its own key from now on, too. Counts of `copy`
-    /// in the same session and of the same model are merged into those of the original: a log knows more of them than a file that was made from it.
+    /// Returns whether a response is a copy of one that has been counted; it is known by its own key from now on, too.
     pub(crate) fn is_copy(
         &mut self,
         connection: &Connection,
         key: EventKey,
         original: EventKey,
-        copy: Option<Counted>,
     ) -> Result<bool> {
-        // The copy belongs to no event of its own, or the original's usage would show twice.
-        let without_event = |found: TalliedResponse| Counted {
-            seq: Seq::ZERO,
-            ..found.counted
-        };
         let Some(found) = self.find(connection, original)? else {
             return Ok(false);
         };
-        let before = without_event(found);
+        // The copy belongs to no event of its own, or the original's usage would show twice.
+        let counted = Counted {
+            seq: Seq::ZERO,
+            ..found.counted
+        };
         let known = self.find(connection, key)?;
         // One that an older version stored lacks the original's details. One that was counted itself, before the original came, stays.
-        let is_other = |known: &TalliedResponse| {
-            known.counted != before && !known.counted.is_older_copy(&before)
+        let is_complete = |known: &TalliedResponse| {
+            known.counted == counted || !known.counted.is_older_copy(&counted)
         };
-        if known.as_ref().is_some_and(is_other) {
-            return Ok(true);
-        }
-        let is_same = |copy: &Counted| (copy.session, copy.model) == (before.session, before.model);
-        if let Some(copy) = copy.filter(is_same) {
-            let copy = Counted {
-                usage: copy.usage,
-                branch: copy.branch,
-                billing: copy.billing,
-                ..before
-            };
-            self.add(connection, original, copy, Replaced::default())?;
-        }
-        let counted = self
-            .find(connection, original)?
-            .map_or(before, without_event);
-        if known.is_none_or(|known| known.counted != counted) {
+        if !known.as_ref().is_some_and(is_complete) {
             let copy = TalliedResponse {
                 counted,
                 changed: true,
@@ -414,58 +395,26 @@ impl Tally {
         Ok(true)
     }
 
-    /// Returns the responses that an event from another stream than `stream` begins, the first one of a message first.
-    pub(crate) fn keys_of_event(
+    /// Returns the response that an event from another stream than `stream` begins.
+    pub(crate) fn key_of_event(
         &self,
         connection: &Connection,
         event: (SessionId, Seq),
         stream: StreamId,
-    ) -> Result<Vec<EventKey>> {
+    ) -> Result<Option<EventKey>> {
         let query = "SELECT 1 FROM events WHERE session = ?1 AND seq = ?2 AND stream <> ?3";
         let of_other_stream = connection
             .prepare_cached(query)?
             .exists((event.0, event.1, stream))?;
         if !of_other_stream {
-            return Ok(Vec::new());
+            return Ok(None);
         }
-        let mut keys = self.by_event.get(&event).cloned().unwrap_or_default();
-        let query = "SELECT key FROM responses WHERE session = ?1 AND seq = ?2 AND seq > 0";
+        if let Some(key) = self.by_event.get(&event) {
+            return Ok(Some(*key));
+        }
+        let query = "SELECT key FROM responses WHERE session = ?1 AND seq = ?2 AND seq > 0 LIMIT 1";
         let mut statement = connection.prepare_cached(query)?;
-        for key in statement.query_map(event, |row| row.get(0))? {
-            let key = key?;
-            if !keys.contains(&key) {
-                keys.push(key);
-            }
-        }
-        Ok(keys)
-    }
-
-    /// Returns whether a response has been counted for this model.
-    pub(crate) fn has_model(
-        &self,
-        connection: &Connection,
-        key: EventKey,
-        model: i64,
-    ) -> Result<bool> {
-        let found = self.find(connection, key)?;
-        Ok(found.is_some_and(|found| found.counted.model == model))
-    }
-
-    /// Returns whether responses have at least so much output, and so many tokens in all.
-    pub(crate) fn have_counts(
-        &self,
-        connection: &Connection,
-        keys: &[EventKey],
-        [output, total]: [u64; 2],
-    ) -> Result<bool> {
-        let mut sum = [0, 0];
-        for key in keys {
-            if let Some(found) = self.find(connection, *key)? {
-                let usage = found.counted.usage;
-                sum = add_counts(sum, [usage.output, usage.total()]);
-            }
-        }
-        Ok(sum[0] >= output && sum[1] >= total)
+        Ok(statement.query_row(event, |row| row.get(0)).optional()?)
     }
 
     /// Returns whether a response has been counted.
@@ -518,10 +467,7 @@ impl Tally {
         };
         if tallied.counted.seq != Seq::ZERO {
             let event = (tallied.counted.session, tallied.counted.seq);
-            let keys = self.by_event.entry(event).or_default();
-            if !keys.contains(&key) {
-                keys.push(key);
-            }
+            self.by_event.entry(event).or_insert(key);
         }
         self.responses.insert(key, tallied);
         Ok(())
@@ -636,11 +582,6 @@ pub(crate) fn billing_row(
     let insert = "INSERT INTO billing (service_tier, speed, inference_geo, context_tier) VALUES (?1, ?2, ?3, ?4)";
     connection.prepare_cached(insert)?.execute(row)?;
     Ok(connection.last_insert_rowid())
-}
-
-/// Adds counts, which come from logs, without an overflow.
-pub(crate) fn add_counts(a: [u64; 2], b: [u64; 2]) -> [u64; 2] {
-    [a[0].saturating_add(b[0]), a[1].saturating_add(b[1])]
 }
 
 /// Of several counts of one response the one with the most output is the final one.

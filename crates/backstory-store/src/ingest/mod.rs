@@ -103,16 +103,6 @@ impl Store {
     }
 }
 
-/// Responses of an output that are copies of those of other logs. A message can begin with the same event as that of another model that it
-/// asked: each is a copy of another one, or of none.
-#[derive(Default)]
-struct CopiedResponses {
-    /// Keys of responses and their counts, output and all, by the events that they begin with.
-    by_event: HashMap<EventKey, Vec<(EventKey, [u64; 2])>>,
-    /// Keys of copies by those of their originals.
-    originals: HashMap<EventKey, EventKey>,
-}
-
 impl Batch<'_> {
     /// Takes in one chunk. Chunks of a file must come in order.
     pub fn take(&mut self, mut chunk: Chunk<'_>) -> Result<()> {
@@ -197,22 +187,16 @@ impl Batch<'_> {
                 events.extend(response.event);
             }
         }
-        let mut copies = CopiedResponses::default();
         for response in &output.responses {
-            let found = match (response.replay, events.get(&response.key)) {
-                (None, Some(events)) => {
-                    self.find_original(response, events, stream, &mut copies)?
-                }
-                (replay, _) => replay.map(|original| (original, false)),
+            let original = match (response.replay, events.get(&response.key)) {
+                (Some(replay), _) => Some(replay),
+                (None, Some(events)) => self.find_original(response.key, events, stream)?,
+                (None, None) => None,
             };
-            if let Some((original, is_merged)) = found {
-                let copy = match is_merged {
-                    true => self.copied_counts(chunk.agent, response)?,
-                    false => None,
-                };
-                if (self.tally).is_copy(&self.transaction, response.key, original, copy)? {
-                    continue;
-                }
+            if let Some(original) = original
+                && (self.tally).is_copy(&self.transaction, response.key, original)?
+            {
+                continue;
             }
             self.take_response(chunk.agent, response, false)?;
         }
@@ -235,85 +219,22 @@ impl Batch<'_> {
     }
 
     /// Returns the key of the response that another log told with one of these events as the first: formats without ids of messages have
-    /// other keys. With it, returns whether the response can tell more of it.
+    /// other keys.
     fn find_original(
         &mut self,
-        response: &Response,
+        response: EventKey,
         events: &[EventKey],
         stream: StreamId,
-        copies: &mut CopiedResponses,
-    ) -> Result<Option<(EventKey, bool)>> {
-        let counts = [response.usage.output, response.usage.total()];
-        let (mut is_first, mut sums) = (true, counts);
-        if let Some(event) = response.event {
-            let known = copies.by_event.entry(event).or_default();
-            match known.iter_mut().find(|(key, _)| *key == response.key) {
-                Some((_, known)) => *known = counts,
-                None => known.push((response.key, counts)),
-            }
-            is_first = known[0].0 == response.key;
-            sums = known
-                .iter()
-                .map(|(_, counts)| *counts)
-                .fold([0, 0], usage::add_counts);
-        }
-        let model = self.name(&response.model)?;
+    ) -> Result<Option<EventKey>> {
         for event in events {
-            let Some(event) = self.find(*event)? else {
-                continue;
-            };
-            let originals = (self.tally).keys_of_event(&self.transaction, event, stream)?;
-            if originals.is_empty() {
-                continue;
+            if let Some(event) = self.find(*event)?
+                && let Some(original) =
+                    (self.tally).key_of_event(&self.transaction, event, stream)?
+            {
+                return Ok(Some(original).filter(|original| *original != response));
             }
-            let mut found = None;
-            for original in &originals {
-                let is_free =
-                    (copies.originals.get(original)).is_none_or(|key| *key == response.key);
-                if is_free && (self.tally).has_model(&self.transaction, *original, model)? {
-                    found = Some(*original);
-                    break;
-                }
-            }
-            // A file that has all tokens of a message in one row has those of other models that answered, too.
-            let (first, all) = (&originals[..1], &originals[..]);
-            let is_told = |keys, sums| (self.tally).have_counts(&self.transaction, keys, sums);
-            let is_merged = all.len() == 1 || !is_told(all, counts)?;
-            if found.is_none() && (is_first || is_told(first, sums)?) {
-                found = originals.first().copied();
-            }
-            if let Some(original) = found {
-                copies.originals.entry(original).or_insert(response.key);
-            }
-            let found = found.filter(|original| *original != response.key);
-            return Ok(found.map(|original| (original, is_merged)));
         }
         Ok(None)
-    }
-
-    /// Returns the counts of a response of which another log has a copy; `None` when its session is not of this batch.
-    fn copied_counts(
-        &mut self,
-        agent: &'static str,
-        response: &Response,
-    ) -> Result<Option<Counted>> {
-        let name = SessionName::new(agent, response.session.clone());
-        let Some(session) = self.sessions.get(&name).map(|session| session.id) else {
-            return Ok(None);
-        };
-        let branch = match &response.branch {
-            Some(branch) => self.name(branch)?,
-            None => 0,
-        };
-        Ok(Some(Counted {
-            session,
-            slot: 0,
-            model: self.name(&response.model)?,
-            usage: response.usage,
-            seq: Seq::ZERO,
-            branch,
-            billing: self.billing(response)?,
-        }))
     }
 
     /// Counts a response. One that is read again may replace the requests to the provider's tools that are known of it.

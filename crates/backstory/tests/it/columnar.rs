@@ -289,54 +289,6 @@ fn tokens_of_a_log_and_of_the_packages_file_count_once() {
 }
 
 #[test]
-fn a_log_behind_the_packages_file_adds_what_it_knows() {
-    let environment = Environment::new();
-    let detailed = |number: u32, advisor: &str| {
-        let advice = json!({"type": "advisor_message", "model": advisor, "input_tokens": 100, "output_tokens": 50});
-        let split = json!({"ephemeral_5m_input_tokens": 3, "ephemeral_1h_input_tokens": 4});
-        let fields = format!("\"usage\":{{\"iterations\":[{advice}],\"cache_creation\":{split},");
-        turn(number).replace("\"usage\":{", &fields)
-    };
-    let log = [detailed(1, "claude-other"), detailed(2, "claude-test")].concat();
-    let file = output(&environment, "all.h5");
-    // The package knows nothing of models that were asked for advice; a row of ours has their tokens, too.
-    for is_ours in [false, true] {
-        let path = environment.write(
-            "logs/a.jsonl",
-            if is_ours {
-                log.clone()
-            } else {
-                [turn(1), turn(2)].concat()
-            },
-        );
-        let _ = std::fs::remove_file(&file);
-        environment.json(&["convert", path.to_str().unwrap(), "-o", &file]);
-        as_the_package_writes(Path::new(&file));
-        let path = environment.write("logs/a.jsonl", &log);
-        let log = path.to_str().unwrap();
-        let used = |paths: &[&str]| {
-            let store = Environment::new();
-            for path in paths {
-                store.json(&["sweep", path]);
-            }
-            store.json(&["usage", "model"])["totals"].clone()
-        };
-        let expected = used(&[log]);
-        assert_eq!(expected["cache_write_1h"], 8, "{expected}");
-        assert_eq!(expected["input"], 206, "{expected}");
-        let [behind, before] = [used(&[&file, log]), used(&[log, &file])];
-        for field in ["total", "input", "output", "cache_read", "cache_write"] {
-            assert_eq!(behind[field], expected[field], "{is_ours}: {behind}");
-            assert_eq!(before[field], expected[field], "{is_ours}: {before}");
-        }
-        if !is_ours {
-            assert_eq!(behind, expected);
-            assert_eq!(before, expected);
-        }
-    }
-}
-
-#[test]
 fn tables_have_the_tokens_that_usage_counts() {
     let environment = Environment::new();
     environment.write_all(sample::story(STORY_END));
