@@ -2,7 +2,7 @@
 
 use super::{Detector, PatternKind, Signal};
 use crate::AgentConventions;
-use crate::digest::{Notes, Purpose, step_parts};
+use crate::digest::{Notes, Purpose, Step, signature, step_parts};
 use crate::text;
 
 pub(super) const DETECTOR: Detector = Detector {
@@ -41,7 +41,10 @@ fn detect(notes: &Notes, _: &AgentConventions, found: &mut Vec<Signal>) {
                         Signal::at(step, format!("{tool}: {test}"), title, said)
                             .advising("Run it alone first.".to_string())
                     }
-                    None => continue,
+                    None => match unnamed(step, tool, said) {
+                        Some(signal) => signal,
+                        None => continue,
+                    },
                 },
                 Purpose::Lint | Purpose::Types | Purpose::Build => match rule(said) {
                     Some(Rule { code, message }) => {
@@ -55,13 +58,31 @@ fn detect(notes: &Notes, _: &AgentConventions, found: &mut Vec<Signal>) {
                             signal
                         }
                     }
-                    None => continue,
+                    None => match unnamed(step, tool, said) {
+                        Some(signal) => signal,
+                        None => continue,
+                    },
                 },
                 _ => continue,
             };
             found.push(signal);
         }
     }
+}
+
+/// Returns the signal of a failure that names neither rule nor test; `None` where it says too little.
+fn unnamed(step: &Step, tool: &str, said: &str) -> Option<Signal> {
+    let signature = signature(said);
+    let is_word = |word: &&str| word.chars().filter(|letter| letter.is_alphabetic()).count() > 2;
+    if signature.split(' ').filter(is_word).count() < 2 {
+        return None;
+    }
+    let title = format!("`{tool}` fails: {said}");
+    let signal = Signal::at(step, format!("{tool}: {signature}"), title, said);
+    // A place in a file: what does not compile.
+    let first = said.split(' ').next().unwrap_or_default();
+    let is_placed = first.contains(':') && first.contains('.');
+    Some(if is_placed { signal.minor() } else { signal })
 }
 
 /// Rule that a linter or compiler names, with its message.

@@ -3,7 +3,7 @@
 use super::notes::{Notes, Step, What};
 use super::outcome::Outcome;
 use super::run_parts::{Purpose, RunPart, deliveries};
-use super::{Statement, said};
+use super::{Statement, plan, said};
 use crate::{AgentConventions, text};
 
 /// Maximum length of a title in characters.
@@ -48,6 +48,7 @@ const MAX_TITLE_COMMITS: usize = 3;
 /// was done for.
 pub fn title(notes: &Notes, agents: &AgentConventions) -> Option<String> {
     let line = plan_title(notes)
+        .or_else(|| plan::handed_plan(notes).map(plain_text))
         .or_else(|| named_delivery(notes))
         .or_else(|| main_request(notes, agents).and_then(requested))
         .or_else(|| commit_subjects(notes).next())
@@ -57,7 +58,8 @@ pub fn title(notes: &Notes, agents: &AgentConventions) -> Option<String> {
         })
         // Nobody but a program asked for anything.
         .or_else(|| super::prompts(notes).find_map(|(_, text)| requested(text)))?;
-    Some(title_of_line(&line))
+    let line = line.strip_prefix("Plan:").map_or(line.as_str(), str::trim);
+    Some(title_of_line(line))
 }
 
 /// Returns the title of a plan that was carried out, or of the only result.
@@ -99,7 +101,7 @@ const OPENERS: &[&str] = &[
 const CONTINUATIONS: &[&str] = &["hm", "one last", "another", "again", "double check", "instead", "use ", "revert", "undo", "yeah", "fix all", "add a test"];
 
 /// With so many words an opening question says what it is about.
-const MIN_TELLING_WORDS: usize = 9;
+const MIN_TELLING_WORDS: usize = 7;
 
 /// Returns the request that the work was done for: one with edits in its turn rather than a question, the first one of equals.
 pub(super) fn main_request<'n>(notes: &'n Notes, agents: &AgentConventions) -> Option<&'n str> {
@@ -120,11 +122,8 @@ pub(super) fn main_request<'n>(notes: &'n Notes, agents: &AgentConventions) -> O
         let words = line.split(' ').count();
         let is_dangling = (lower.split(' ').take(3))
             .any(|word| ["this", "that", "it", "these", "those"].contains(&word));
-        let opener = match starts_with(OPENERS) {
-            true if words < MIN_TELLING_WORDS => 3,
-            true => 1,
-            false => 0,
-        };
+        let is_opener = starts_with(OPENERS) && words < MIN_TELLING_WORDS;
+        let opener = if is_opener { 3 } else { 0 };
         let goes_on =
             starts_with(CONTINUATIONS) || text.trim_start().to_lowercase().starts_with("yes");
         // The first request mostly says it; later ones only go on with it.
@@ -158,7 +157,8 @@ fn title_of_line(line: &str) -> String {
         .map_or(line.len(), |(at, _)| at);
     let cut = FURTHER_CLAUSES.iter().find_map(|clause| {
         let end = line[..room].rfind(clause)?;
-        (line[..end].chars().count() >= MIN_CUT_CHARACTERS).then_some(end)
+        let is_within = line[..end].matches('(').count() > line[..end].matches(')').count();
+        (!is_within && line[..end].chars().count() >= MIN_CUT_CHARACTERS).then_some(end)
     });
     match cut {
         Some(end) => line[..end].to_string(),

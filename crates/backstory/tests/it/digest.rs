@@ -3,7 +3,7 @@
 use backstory_agents::sample;
 use serde_json::{Value, json};
 
-use crate::environment::{Environment, STORY_END, claude_id, prompt, reply};
+use crate::environment::{Environment, STORY_END, claude_id, prompt, record, reply};
 
 fn texts(statements: &Value) -> Vec<&str> {
     let statements = statements.as_array().unwrap().iter();
@@ -88,6 +88,42 @@ fn a_session_is_told_in_short() {
         full.stdout
     );
     assert_eq!(environment.run(&["digest", "no-such-session"]).code, 1);
+}
+
+#[test]
+fn a_plan_and_the_session_that_carries_it_out_are_linked() {
+    let environment = Environment::new();
+    let plan = json!({"role": "assistant", "content": [
+        {"type": "tool_use", "id": "call-1", "name": "ExitPlanMode", "input": {"plan": "# Track tokens\n\n1. Count them."}},
+    ]});
+    environment.claude(
+        1,
+        &[
+            prompt(1, 100, "plan how to track tokens"),
+            record(1, 101, "assistant", &plan),
+        ],
+    );
+    let handed = "Implement the following plan:\n\n# Track tokens\n\n1. Count them.";
+    environment.claude(2, &[prompt(2, 200, handed), reply(2, 201, "Done.", 5)]);
+    environment.claude(
+        3,
+        &[
+            prompt(3, 300, "# Track tokens"),
+            reply(3, 301, "What of it?", 5),
+        ],
+    );
+    environment.sweep();
+    let digest = |session| environment.json(&["digest", &claude_id(session)]);
+    assert_eq!(digest(1)["carried_out_by"], claude_id(2));
+    assert_eq!(digest(2)["plan_of"], claude_id(1));
+    assert_eq!(digest(2)["title"], "Track tokens");
+    let unrelated = digest(3);
+    assert_eq!(
+        (&unrelated["plan_of"], &unrelated["carried_out_by"]),
+        (&Value::Null, &Value::Null)
+    );
+    let text = environment.run(&["digest", &claude_id(2)]).stdout;
+    assert!(text.contains("carries out the plan of 00000001"), "{text}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ const MARKER: &str = "zanzibarquartz";
 /// Three sessions in which a user had to say the same; the pattern of that is approved, and published in a repository.
 fn published() -> (Environment, PathBuf) {
     let environment = Environment::new();
-    for (session, word) in [(1, "please"), (2, "again"), (3, MARKER)] {
+    for (session, word) in [(1, "please"), (2, "once more"), (3, MARKER)] {
         let correction = format!("no, don't use the shared staging database for tests {word}");
         let lines = [
             prompt(session, session * 10, &format!("write tests {session}")),
@@ -87,7 +87,10 @@ fn forget_takes_text_out_of_the_catalogue_and_published_blocks() {
             !text.contains(MARKER) && !text.contains(&claude_id(3)),
             "{text}"
         );
-        assert!(text.contains("staging database for tests again"), "{text}");
+        assert!(
+            text.contains("staging database for tests once more"),
+            "{text}"
+        );
     }
     assert!(text(&agents).starts_with("# Rules\n\nBe kind.\n"));
     let entry_text = text(&entry);

@@ -123,7 +123,7 @@ fn commands_print_ids_that_name_one_session() {
     for (number, id) in IDS.iter().enumerate() {
         check(&environment, &run(&["digest", id]), &[number]);
     }
-    check(&environment, &run(&["context"]), &[0, 1, 2]);
+    check(&environment, &run(&["context"]), &[1, 2]);
     check(
         &environment,
         &run(&["eval", "context", "--each"]),
