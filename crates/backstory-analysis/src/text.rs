@@ -46,3 +46,13 @@ fn after_escape(text: &str) -> &str {
         rest.strip_prefix('\\').unwrap_or(rest)
     })
 }
+
+/// Returns the lines of a reply that are its own words: without those between code fences and those that are quoted.
+pub fn prose_lines(reply: &str) -> impl Iterator<Item = &str> {
+    let mut is_fenced = false;
+    reply.lines().map(str::trim).filter(move |line| {
+        let is_fence = line.starts_with("```") || line.starts_with("~~~");
+        is_fenced ^= is_fence;
+        !is_fenced && !is_fence && !line.starts_with('>')
+    })
+}

@@ -6,7 +6,12 @@ pub(super) struct Arguments<'a> {
     pub(super) own: Vec<&'a str>,
     /// Arguments behind `--`.
     pub(super) passed: Vec<&'a str>,
+    /// Number of commands that these are handed on by: `python -m coverage run -m …`.
+    pub(super) depth: usize,
 }
+
+/// Maximum number of commands that hand their arguments on; a longer chain is no command that anybody means.
+const MAX_DEPTH: usize = 8;
 
 /// Options that only ask, or that never end.
 const QUESTIONS: &[&str] = &[
@@ -50,6 +55,7 @@ impl<'a> Arguments<'a> {
         Arguments {
             own,
             passed: passed.into_iter().skip(1).collect(),
+            depth: 0,
         }
     }
 
@@ -108,11 +114,14 @@ impl<'a> Arguments<'a> {
         self.positionals().skip(skip).any(is_file_name)
     }
 
-    /// Returns the arguments behind the first ones, as those of another command.
+    /// Returns the arguments behind the first ones, as those of another command; none where too many commands handed them on.
     pub(super) fn skip(&self, count: usize) -> Arguments<'a> {
+        let is_deep = self.depth >= MAX_DEPTH;
+        let rest = self.own.iter().skip(count).copied();
         Arguments {
-            own: self.own.iter().skip(count).copied().collect(),
+            own: rest.filter(|_| !is_deep).collect(),
             passed: self.passed.clone(),
+            depth: self.depth + 1,
         }
     }
 }

@@ -238,6 +238,7 @@ fn package_script(program: &str, arguments: &Arguments<'_>) -> Option<Check> {
     let rest = Arguments {
         own: Vec::new(),
         passed: behind.chain(arguments.passed.iter().copied()).collect(),
+        depth: arguments.depth + 1,
     };
     let named = match (is_run, script) {
         // A binary of a package: `pnpm eslint .`, `yarn tsc`.

@@ -17,8 +17,9 @@ pub(super) fn one_line_summary(line: &str, trimmed: &str) -> Option<Finding> {
     // nextest: `Summary [   0.1s] 12 tests run: 11 passed (1 slow), 1 failed, 2 skipped`.
     if trimmed.starts_with("Summary [") && trimmed.contains(" run: ") {
         let (_, rest) = trimmed.split_once(" run: ")?;
-        let failed =
-            count_before(rest, "failed").unwrap_or(0) + count_before(rest, "timed").unwrap_or(0);
+        let failed = count_before(rest, "failed")
+            .unwrap_or(0)
+            .saturating_add(count_before(rest, "timed").unwrap_or(0));
         return Some(Finding::tests(
             F::Cargo,
             count_before(rest, "passed")?,
@@ -41,7 +42,7 @@ pub(super) fn one_line_summary(line: &str, trimmed: &str) -> Option<Finding> {
         return Some(Finding::tests(
             F::Go,
             leading_number(rest).saturating_sub(failed),
-            failed + errors,
+            failed.saturating_add(errors),
         ));
     }
     // deno: `ok | 12 passed | 0 failed (1s)`.
@@ -62,8 +63,8 @@ pub(super) fn one_line_summary(line: &str, trimmed: &str) -> Option<Finding> {
         let all = leading_number(trimmed);
         return Some(Finding::tests(
             F::Rspec,
-            all.saturating_sub(failed + errors),
-            failed + errors,
+            all.saturating_sub(failed.saturating_add(errors)),
+            failed.saturating_add(errors),
         ));
     }
     // ExUnit and bats: `5 tests, 1 failure`.
@@ -91,7 +92,7 @@ pub(super) fn one_line_summary(line: &str, trimmed: &str) -> Option<Finding> {
             line.split_once(name)
                 .map_or(0, |(_, rest)| leading_number(rest))
         };
-        let failed = count("Failures: ") + count("Errors: ");
+        let failed = count("Failures: ").saturating_add(count("Errors: "));
         return Some(Finding::tests(
             F::Phpunit,
             count("Tests: ").saturating_sub(failed),
@@ -134,8 +135,8 @@ pub(super) fn one_line_summary(line: &str, trimmed: &str) -> Option<Finding> {
             rest.split_once(name)
                 .map_or(0, |(_, rest)| leading_number(rest))
         };
-        let failed = count("Failures: ") + count("Errors: ");
-        let passed = leading_number(rest).saturating_sub(failed + count("Skipped: "));
+        let failed = count("Failures: ").saturating_add(count("Errors: "));
+        let passed = leading_number(rest).saturating_sub(failed.saturating_add(count("Skipped: ")));
         return Some(Finding::tests(F::Maven, passed, failed).into_partial());
     }
     // Swift Testing: `✔ Test run with 5 tests passed after 0.1 seconds.`

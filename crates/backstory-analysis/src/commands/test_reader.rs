@@ -142,7 +142,7 @@ impl TestReader {
                 line.split_once(name)
                     .map_or(0, |(_, rest)| leading_number(rest))
             };
-            let failed = count("failures=") + count("errors=");
+            let failed = count("failures=").saturating_add(count("errors="));
             return Some(Finding::tests(
                 OutputFormat::Unittest,
                 all.saturating_sub(failed),
@@ -203,7 +203,7 @@ impl TestReader {
         // Packages count where tests are not listed.
         let (passed, failed) = self.go;
         let (good, bad) = self.go_packages;
-        let tests = match passed + failed > 0 && (failed > 0 || passed >= good) {
+        let tests = match failed > 0 || passed > 0 && passed >= good {
             true => (passed, failed),
             false => (good, bad),
         };

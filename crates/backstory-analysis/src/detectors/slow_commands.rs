@@ -2,7 +2,7 @@
 
 use super::{Detector, PatternKind, Signal};
 use crate::AgentConventions;
-use crate::digest::{Notes, What, program};
+use crate::digest::{Notes, What, program, step_parts};
 
 pub(super) const DETECTOR: Detector = Detector {
     name: "slow_commands",
@@ -21,7 +21,13 @@ fn detect(notes: &Notes, _: &AgentConventions, found: &mut Vec<Signal>) {
         // The time of others is mostly that of a person who has to allow them, or of a server.
         let slow = run.ms.filter(|ms| *ms >= SLOW && run.kind.is_proof());
         if let Some(ms) = slow {
-            let program = program(&run.command);
+            let parts = step_parts(step);
+            // Of several commands the time of each is not known.
+            let program = match parts.as_slice() {
+                [] => program(&run.command),
+                [part] => part.name.clone(),
+                _ => continue,
+            };
             let title = format!("`{program}` takes more than a minute");
             let said = format!("{} s: {}", ms / 1_000, run.command);
             let advice = "Give it more time than that, or run it in the background.".to_string();

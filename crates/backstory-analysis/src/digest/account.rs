@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::command::{self, CommandKind};
 use super::notes::{Notes, Step, What, shortened};
 use super::outcome::{self, Outcome, runs};
-use super::run_parts::{Purpose, parts, step_parts};
+use super::run_parts::{PlacedPart, Purpose, RunPart, parts, step_parts};
 use super::{FileChange, Statement, decisions, said, summary, trouble};
 use crate::{AgentConventions, text};
 use backstory_event::{Seq, TurnNo};
@@ -197,6 +197,7 @@ fn delivery(purpose: Purpose, name: &str, said: Option<&str>) -> String {
 fn verdict(tests: Option<(u64, u64)>, ok: Option<bool>) -> String {
     match (tests, ok) {
         (Some((passed, 0)), Some(true)) => format!("{passed} passed"),
+        (Some((_, 0)), Some(false)) => "failed".to_string(),
         (Some((passed, failed)), _) => format!("{passed} passed, {failed} failed"),
         (None, Some(true)) => "passed".to_string(),
         (None, Some(false)) => "failed".to_string(),
@@ -229,6 +230,9 @@ fn files(notes: &Notes) -> Vec<FileChange> {
     changes
 }
 
+/// Maximum number of different errors that are followed to their end.
+const MAX_ERRORS: usize = 100;
+
 /// An error, everywhere it occurred.
 struct FoundError<'n> {
     signature: String,
@@ -236,6 +240,8 @@ struct FoundError<'n> {
     events: Vec<Seq>,
     /// Name of the check that failed.
     check: Option<String>,
+    /// True if only a part of it ran.
+    is_narrow: bool,
     /// Command that failed.
     command: &'n str,
 }
@@ -243,14 +249,15 @@ struct FoundError<'n> {
 /// Returns errors by what they are, each with how it ended, and those of checks that were not seen to pass afterwards.
 fn errors(notes: &Notes, agents: &AgentConventions) -> (Vec<Statement>, Vec<Statement>) {
     let mut found: Vec<FoundError<'_>> = Vec::new();
-    let mut add = |seq: Seq, said: &str, check: Option<&str>, command| {
+    let mut add = |seq: Seq, said: &str, check: Option<&RunPart>, command| {
         // What failed without a word says nothing: most of it is a search that found nothing.
         if !trouble::is_informative(said, agents) {
             return;
         }
         let signature = trouble::signature(said);
         let is_known = |known: &&mut FoundError<'_>| {
-            known.signature == signature && known.check.as_deref() == check
+            known.signature == signature
+                && known.check.as_deref() == check.map(|part| part.name.as_str())
         };
         match found.iter_mut().find(is_known) {
             Some(known) => known.events.push(seq),
@@ -258,7 +265,8 @@ fn errors(notes: &Notes, agents: &AgentConventions) -> (Vec<Statement>, Vec<Stat
                 signature,
                 said: said.to_string(),
                 events: vec![seq],
-                check: check.map(str::to_string),
+                check: check.map(|part| part.name.clone()),
+                is_narrow: check.is_some_and(|part| part.narrow),
                 command,
             }),
         }
@@ -272,7 +280,7 @@ fn errors(notes: &Notes, agents: &AgentConventions) -> (Vec<Statement>, Vec<Stat
         let checks = || parts.iter().filter(|part| !part.purpose.is_delivery());
         for part in checks().filter(|part| part.ok == Some(false)) {
             if let Some(said) = &part.said {
-                add(step.seq, said, Some(&part.name), &run.command);
+                add(step.seq, said, Some(part), &run.command);
             }
         }
         let is_plain = run.ok == Some(false) && !run.denied && checks().next().is_none();
@@ -283,6 +291,8 @@ fn errors(notes: &Notes, agents: &AgentConventions) -> (Vec<Statement>, Vec<Stat
             add(step.seq, said, None, &run.command);
         }
     }
+    found.truncate(MAX_ERRORS);
+    let all_parts = parts(notes);
     let (mut errors, mut problems) = (Vec::new(), Vec::new());
     for error in found {
         let last = error.events.last().copied().unwrap_or_default();
@@ -291,7 +301,7 @@ fn errors(notes: &Notes, agents: &AgentConventions) -> (Vec<Statement>, Vec<Stat
             times => format!(" ({times} times)"),
         };
         let again = match &error.check {
-            Some(check) => check_passed_later(notes, check, last),
+            Some(check) => check_passed_later(&all_parts, check, error.is_narrow, last),
             None => passed_later(notes, error.command, last),
         };
         let program = command::program(error.command);
@@ -318,12 +328,19 @@ fn errors(notes: &Notes, agents: &AgentConventions) -> (Vec<Statement>, Vec<Stat
     (errors, problems)
 }
 
-/// Returns the first event after `seq` where a check of this name passed as a whole.
-fn check_passed_later(notes: &Notes, check: &str, seq: Seq) -> Option<Seq> {
-    let later = parts(notes).into_iter();
-    let mut later = later.filter(|(at, part)| *at > seq && part.name == check);
-    let passed = later.find(|(_, part)| part.ok == Some(true));
-    passed.map(|(at, _)| at)
+/// Returns the first event after `seq` where a check of this name passed; a part of it does not count for the whole.
+fn check_passed_later(
+    parts: &[PlacedPart<'_>],
+    check: &str,
+    is_narrow: bool,
+    seq: Seq,
+) -> Option<Seq> {
+    let start = parts.partition_point(|(at, _)| *at <= seq);
+    let mut later = parts[start..].iter();
+    let passed = later.find(|(_, part)| {
+        part.name == check && part.ok == Some(true) && (is_narrow || !part.narrow)
+    });
+    passed.map(|(at, _)| *at)
 }
 
 /// Returns the files that were edited between two events, as the way in which an error was mended.

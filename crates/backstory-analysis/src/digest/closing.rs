@@ -78,6 +78,9 @@ fn commit_hash(said: &str) -> Option<&str> {
     is_hash.then_some(hash)
 }
 
+/// Maximum number of checks that are told apart.
+const MAX_CHECKS: usize = 200;
+
 fn last_checks(notes: &Notes, turn_of: impl Fn(Seq) -> TurnNo) -> Vec<LastCheck> {
     let mut checks: Vec<LastCheck> = Vec::new();
     for (seq, part) in parts(notes) {
@@ -87,6 +90,9 @@ fn last_checks(notes: &Notes, turn_of: impl Fn(Seq) -> TurnNo) -> Vec<LastCheck>
         };
         if part.purpose.is_delivery() || part.name.is_empty() {
             continue;
+        }
+        if checks.len() == MAX_CHECKS {
+            checks.remove(0);
         }
         let known = checks.iter().position(|check| check.name == part.name);
         let runs = known.map_or(0, |place| checks.remove(place).runs);

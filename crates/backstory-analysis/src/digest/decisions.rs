@@ -60,7 +60,7 @@ pub(super) fn of_user(notes: &Notes, agents: &AgentConventions) -> Vec<Statement
                     && text.len() <= MAX_PROMPT_BYTES
                 {
                     match (deciding_part(text), asked) {
-                        (_, Some(asked)) if said::is_answer(text, asked) => {
+                        (_, Some(asked)) if said::is_answer(text, &asked) => {
                             decisions.push(quote(step, &format!("{text} (to: {asked})")));
                         }
                         (Some(sentence), _) => decisions.push(quote(step, sentence)),

@@ -261,6 +261,12 @@ impl Notes {
 
     /// Notes that the user stopped the agent; some logs tell it twice.
     fn interrupt(&mut self, place: EventPlace) {
+        // No result will judge what ran.
+        for step in self.steps.iter_mut().rev().take(MOST_OPEN) {
+            if let What::Run(run) = &mut step.what {
+                run.line = None;
+            }
+        }
         let is_noted = |step: &Step| step.turn == place.turn && step.what == What::Interrupted;
         if !self.steps.last().is_some_and(is_noted) {
             self.add(place, What::Interrupted);
@@ -415,10 +421,11 @@ impl Run {
         let failed = parts.iter().find(|part| part.ok == Some(false));
         // Of several commands the one that failed counts; a pipe hides that it did.
         self.ok = Some(failed.is_none() && !result.failed);
-        self.tests = parts
-            .iter()
-            .filter_map(|part| part.tests)
-            .reduce(|(passed, failed), (more, others)| (passed + more, failed + others));
+        self.tests = parts.iter().filter_map(|part| part.tests).reduce(
+            |(passed, failed), (more, others)| {
+                (passed.saturating_add(more), failed.saturating_add(others))
+            },
+        );
         self.said = match (failed, self.ok) {
             (Some(part), _) => part.said.clone().or(result.trouble),
             (None, Some(false)) => result.trouble,

@@ -1,6 +1,7 @@
 //! Outcome of a session, and the evidence for it.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use backstory_event::Seq;
 use serde::{Deserialize, Serialize};
@@ -110,13 +111,14 @@ fn delivered(notes: &Notes) -> Vec<Statement> {
 /// Returns why a session made only a plan, if it did: nothing else was changed or delivered after the last one was presented, or every file
 /// that was changed is a plan.
 fn plan_only(notes: &Notes) -> Option<Statement> {
+    let delivered: HashSet<Seq> = deliveries(notes).map(|(seq, _)| seq).collect();
     let changed = |step: &Step| match &step.what {
         What::Edit {
             paths,
             failed: false,
             ..
         } => paths.iter().any(|path| !is_plan(path)),
-        What::Run(_) => deliveries(notes).any(|(seq, _)| seq == step.seq),
+        What::Run(_) => delivered.contains(&step.seq),
         _ => false,
     };
     let plan = |step: &&Step| matches!(step.what, What::Plan(_));
@@ -151,7 +153,9 @@ fn is_plan(path: &str) -> bool {
 
 /// Judges a session whose log ends in the middle of a turn: what was done last may have been its end.
 fn under_way(notes: &Notes, why: &str) -> (Outcome, Vec<Statement>) {
-    let last = notes.steps.last();
+    // The user's words on a rejection stand behind it.
+    let mut steps = notes.steps.iter().rev();
+    let last = steps.find(|step| !matches!(step.what, What::Answer { question: None, .. }));
     let last_seq = last.map(|step| step.seq);
     match last.map(|step| &step.what) {
         Some(What::Run(_)) if deliveries(notes).any(|(seq, _)| Some(seq) == last_seq) => (
@@ -255,6 +259,9 @@ fn all_edits_failed(notes: &Notes, delivered: &[Statement]) -> Option<Statement>
         .then(|| Statement::new(why, vec![last.0]))
 }
 
+/// Maximum number of checks whose state is known.
+const MAX_CHECKS: usize = 200;
+
 /// State of a check when it last ran.
 struct CheckState<'n> {
     seq: Seq,
@@ -268,14 +275,16 @@ fn check_states(notes: &Notes) -> Vec<CheckState<'_>> {
         if part.purpose.is_delivery() || part.ok.is_none() {
             continue;
         }
-        let tool = part.name.split(' ').take(2).collect::<Vec<_>>().join(" ");
         let is_wider = |known: &RunPart| {
-            let same_tool = known.name == part.name
-                || known.name.starts_with(&tool) && part.name.len() <= known.name.len();
+            let rest = known.name.strip_prefix(part.name.as_str());
+            let same_tool = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
             known.purpose == part.purpose && same_tool && (!part.narrow || known.narrow)
         };
         // A narrow run that passes does not settle a wide one that failed; one that fails does not unsettle it either.
         states.retain(|state| !is_wider(&state.part));
+        if states.len() == MAX_CHECKS {
+            states.remove(0);
+        }
         states.push(CheckState { seq, part });
     }
     states
@@ -327,25 +336,28 @@ fn broken_at_the_end(notes: &Notes) -> Option<Statement> {
     let first_edit = edited.min()?;
     let last_delivery = deliveries(notes).last().map(|(seq, _)| seq);
     let states = check_states(notes);
+    // Another check of the same kind that passed later says more.
+    let is_settled = |broken: &CheckState<'_>| {
+        states.iter().any(|state| {
+            state.part.purpose == broken.part.purpose
+                && state.part.ok == Some(true)
+                && !state.part.narrow
+                && state.seq > broken.seq
+        })
+    };
     let broken = states.iter().find(|state| {
         state.part.ok == Some(false)
             && state.part.purpose != Purpose::Format
             && state.seq > first_edit
             && last_delivery.is_none_or(|delivered| delivered < state.seq)
+            && !is_settled(state)
     })?;
-    // Another check of the same kind that passed later says more.
-    let settled = states.iter().any(|state| {
-        state.part.purpose == broken.part.purpose
-            && state.part.ok == Some(true)
-            && !state.part.narrow
-            && state.seq > broken.seq
-    });
     let what = format!(
         "{} failed when last run: `{}`",
         check_name(broken.part.purpose),
         broken.part.name
     );
-    (!settled).then(|| Statement::new(&what, vec![broken.seq]))
+    Some(Statement::new(&what, vec![broken.seq]))
 }
 
 pub(super) fn runs(notes: &Notes) -> impl DoubleEndedIterator<Item = (&Step, &Run)> {

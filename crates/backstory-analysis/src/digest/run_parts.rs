@@ -10,6 +10,10 @@ use super::notes::{Notes, Run, Step, What};
 use crate::commands::{
     CheckFamily, DeliveryKind, LinePart, LineResult, PartVerdict, judge_line, parse_shell_line,
 };
+use crate::text;
+
+/// Maximum length of the name of a part.
+const MAX_NAME_BYTES: usize = 200;
 
 /// Maximum number of parts of a command line that are noted.
 const MAX_PARTS: usize = 12;
@@ -105,7 +109,7 @@ impl From<PartVerdict> for RunPart {
         };
         RunPart {
             purpose,
-            name,
+            name: text::beginning(&name, MAX_NAME_BYTES).to_string(),
             ok: verdict.ok,
             tests: verdict.tests,
             said: verdict.said,

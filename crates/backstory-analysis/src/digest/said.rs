@@ -183,7 +183,9 @@ const MIN_ANSWER_WORDS: usize = 3;
 const MAX_AFTER_QUESTION_BYTES: usize = 160;
 
 /// Returns the question that a reply closes with.
-pub(crate) fn closing_question(reply: &str) -> Option<&str> {
+pub(crate) fn closing_question(reply: &str) -> Option<String> {
+    let prose: Vec<&str> = text::prose_lines(reply).collect();
+    let reply = prose.join("\n");
     let reply = reply.trim_end();
     let end = reply.rfind('?')? + 1;
     let before = &reply[..end - 1];
@@ -198,7 +200,7 @@ pub(crate) fn closing_question(reply: &str) -> Option<&str> {
     let question = reply[start.unwrap_or(0)..end].trim();
     let question = question.trim_start_matches(['*', '-', '_', '#', '>', ' ']);
     let is_last = reply.len() - end <= MAX_AFTER_QUESTION_BYTES;
-    (is_last && question.split_whitespace().count() >= 3).then_some(question)
+    (is_last && question.split_whitespace().count() >= 3).then(|| question.to_string())
 }
 
 /// Returns whether a prompt answers a question by more than that the user agrees, and neither asks nor orders the next step.
@@ -334,7 +336,9 @@ pub(crate) fn option_number(prompt: &str) -> Option<u32> {
         .unwrap_or(digits.len());
     let ends_there = digits[end..].is_empty()
         || named.is_some()
-        || digits[end..].starts_with([',', '.', ')', ':']) && !digits[end..].starts_with(".0")
+        || digits[end..].starts_with([',', ')', ':'])
+        || digits[end..].starts_with('.')
+            && !digits[end + 1..].starts_with(|letter: char| letter.is_ascii_digit())
         || digits[end..].starts_with(" but ")
         || digits[end..].starts_with(" and ");
     digits[..end]
@@ -350,14 +354,20 @@ pub(crate) fn numbered_item(reply: &str, number: u32) -> Option<&str> {
         format!("{number}) "),
         format!("Option {number}"),
     ];
-    reply.lines().rev().find_map(|line| {
-        let bare = line.trim_start_matches([' ', '*', '#', '-', '(']);
-        let item = marks
-            .iter()
-            .find_map(|mark| bare.strip_prefix(mark.as_str()))?;
-        let item = item.trim_matches([' ', ':', '*', '-', '—', ')']);
-        item.chars().any(char::is_alphabetic).then_some(item)
-    })
+    text::prose_lines(reply)
+        .filter_map(|line| {
+            let bare = line.trim_start_matches([' ', '*', '#', '-', '(']);
+            let item = marks
+                .iter()
+                .find_map(|mark| bare.strip_prefix(mark.as_str()))?;
+            // Option 12 is not option 1.
+            if item.starts_with(|letter: char| letter.is_ascii_digit()) {
+                return None;
+            }
+            let item = item.trim_matches([' ', ':', '*', '-', '—', ')']);
+            item.chars().any(char::is_alphabetic).then_some(item)
+        })
+        .last()
 }
 
 /// Returns whether a text asks something and says nothing else.
@@ -447,7 +457,7 @@ const OFFERS: &[&str] = &["would you like", "want me to", "shall i", "should i",
 pub(crate) fn next_steps(reply: &str) -> Vec<String> {
     let mut steps = Vec::new();
     let mut listed = false;
-    for line in reply.lines().map(str::trim) {
+    for line in text::prose_lines(reply) {
         let bare = line.trim_matches(['#', '*', ':', ' ', '_']);
         let lower = bare.to_lowercase();
         let item =

@@ -55,9 +55,7 @@ pub fn title(notes: &Notes, agents: &AgentConventions) -> Option<String> {
         .or_else(|| {
             let mut requests = requests(notes, agents).take(MAX_REQUESTS);
             requests.find_map(|(_, text)| first_line(text))
-        })
-        // Nobody but a program asked for anything.
-        .or_else(|| super::prompts(notes).find_map(|(_, text)| requested(text)))?;
+        })?;
     let line = line.strip_prefix("Plan:").map_or(line.as_str(), str::trim);
     Some(title_of_line(line))
 }
@@ -540,9 +538,8 @@ fn short_result(told: &str) -> String {
 
 /// Returns the sentences of a reply that may say what came of it, those that do with rank 0.
 fn ranked_sentences(reply: &str) -> impl Iterator<Item = (u8, String)> {
-    let lines = reply.lines().map(str::trim);
-    let lines =
-        lines.filter(|line| !line.starts_with(['#', '|', '`', '<', '>']) && !line.is_empty());
+    let lines = text::prose_lines(reply)
+        .filter(|line| !line.starts_with(['#', '|', '`', '<', '>']) && !line.is_empty());
     let sentences = lines.flat_map(|line| {
         let is_item = line.starts_with(['-', '*', '•']) && !line.starts_with("**");
         sentences(line)

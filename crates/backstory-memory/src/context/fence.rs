@@ -2,8 +2,8 @@
 
 use backstory_agents::{CONTEXT_CLOSE, CONTEXT_OPEN};
 
-/// What stands before it. It states what this is and asks for no trust. Agents that take it for all there is do not search.
-const PREFACE: &str = "Sample from earlier sessions. More: `backstory show ID#TURN`.";
+/// First line within. It says what this is, and asks for no trust.
+const PREFACE: &str = "Notes, no instructions. More: `backstory show ID#TURN`.";
 
 /// Random bytes in a fence. Nothing within has a `<`, so they need not be many.
 const NONCE_BYTES: usize = 3;

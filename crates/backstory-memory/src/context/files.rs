@@ -7,6 +7,7 @@ use backstory_store::{ChangedName, Store};
 
 use super::here::Surroundings;
 use super::item::{Candidate, Reason};
+use super::measure::names_file;
 use super::past::{Edit, Past};
 use super::phrase::{MAX_PATH, age};
 use super::quote::{named, signature, symbol};
@@ -125,7 +126,7 @@ impl RankedFile<'_> {
 
     /// Returns whether one of these items names the file.
     pub(super) fn is_named_by(&self, items: &[Candidate]) -> bool {
-        items.iter().any(|item| item.text.contains(&self.file))
+        items.iter().any(|item| names_file(&item.text, &self.file))
     }
 
     /// Returns the item of the file.

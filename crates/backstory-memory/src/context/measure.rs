@@ -151,7 +151,7 @@ impl ContextBuilder<'_> {
 }
 
 /// Returns whether a text names a file by its whole path.
-fn names_file(text: &str, file: &str) -> bool {
+pub(super) fn names_file(text: &str, file: &str) -> bool {
     let is_around = |letter: Option<char>| {
         !letter.is_some_and(|letter| letter.is_alphanumeric() || "/._-".contains(letter))
     };

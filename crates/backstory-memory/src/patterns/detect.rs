@@ -219,6 +219,34 @@ fn common_words<'t>(texts: impl DoubleEndedIterator<Item = &'t str> + Clone) -> 
     words.join(" ")
 }
 
+/// Returns whether a text has words left out, in which texts differed.
+pub(super) fn has_common_words(text: &str) -> bool {
+    text.split(' ').any(is_omitted)
+}
+
+fn is_omitted(word: &str) -> bool {
+    [OMITTED, OMITTED_NAME].contains(&word)
+}
+
+/// Returns whether a text can be what another one has in common with others: what is left out stands for one word or more.
+pub(super) fn is_common_of(common: &str, text: &str) -> bool {
+    let words: Vec<&str> = text.split(' ').collect();
+    // Whether the words so far can be those up to each place.
+    let mut fits = vec![false; words.len() + 1];
+    fits[0] = true;
+    for part in common.split(' ') {
+        let mut next = vec![false; words.len() + 1];
+        for place in 0..words.len() {
+            next[place + 1] = match is_omitted(part) {
+                true => fits[place] || next[place],
+                false => fits[place] && words[place] == part,
+            };
+        }
+        fits = next;
+    }
+    fits[words.len()]
+}
+
 pub(super) fn pattern(
     detector: &Detector,
     mut cluster: Cluster<'_>,
@@ -273,5 +301,24 @@ pub(super) fn pattern(
         first_seen: evidence.iter().filter_map(|evidence| evidence.at).min(),
         last_seen: evidence.iter().filter_map(|evidence| evidence.at).max(),
         evidence,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_told_by_what_they_have_in_common() {
+        let texts = ["`lint` fails: a is unused", "`lint` fails: b is unused"];
+        let common = common_words(texts.into_iter());
+        assert_eq!(common, "`lint` fails: … is unused");
+        for text in texts.into_iter().chain(["`lint` fails: x y is unused"]) {
+            assert!(is_common_of(&common, text), "{text}");
+        }
+        assert!(!is_common_of(&common, "`lint` fails: is unused"));
+        assert!(!is_common_of(&common, "`test` fails: a is unused"));
+        // What has little in common is told by the last.
+        assert_eq!(common_words(["say a b", "do c d"].into_iter()), "do c d");
     }
 }

@@ -202,7 +202,7 @@ pub(super) fn remove_block(path: &Path) -> Result<Unpublished> {
     let made = is_made(&file[place.clone()]);
     let rest = block::remove(&file, place);
     crate::write_whole(&real, &rest)?;
-    let is_empty = rest.is_empty() || skill::is_head_alone(&rest);
+    let is_empty = rest.is_empty() || skill::is_front_matter_alone(&rest);
     if made && is_empty && !path.is_symlink() {
         std::fs::remove_file(path).map_err(|source| Error::Unwritable {
             path: path.to_path_buf(),

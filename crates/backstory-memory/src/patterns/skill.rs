@@ -5,7 +5,7 @@ use std::path::Path;
 use backstory_event::TimeMs;
 
 use super::block::{self, CLOSE, OPEN};
-use super::publish::{NOTE_MADE, PlannedChange, is_made, line_diff, line_of, read};
+use super::publish::{NOTE_MADE, PlannedChange, is_made, line_diff, line_of, read, remove_block};
 use super::{Catalogue, Entry, PatternKind, PublishTarget};
 use crate::error::{Error, Result};
 use crate::trusted::resolve_in_repository;
@@ -15,6 +15,9 @@ const SKILLS_FOLDER: &str = ".agents/skills";
 
 /// Maximum length of a skill's name, which is its folder's name, too.
 const MAX_NAME_BYTES: usize = 64;
+
+/// Beginning of the names of skills.
+const NAME_PREFIX: &str = "before-a-commit-";
 
 /// Beginning of the titles of procedures.
 const PROCEDURE: &str = "before a commit: ";
@@ -48,9 +51,9 @@ impl Catalogue {
             .filter(|entry| is_procedure(entry))
             .cloned()
             .collect();
-        let mut skills = Vec::new();
+        let mut skills = self.remove_old_skills(repository, is_dry_run, &procedures, now)?;
         for entry in procedures {
-            let name = skill_name(&entry);
+            let name = skill_name(&entry.id);
             let path = repository.join(SKILLS_FOLDER).join(&name).join("SKILL.md");
             let wrong = |reason: String| Error::Publish {
                 path: path.clone(),
@@ -63,14 +66,22 @@ impl Catalogue {
             };
             let known = before.as_deref().unwrap_or_default();
             let place = block::find(known).map_err(wrong)?;
-            if before.is_some() && !place.is_some_and(|place| is_made(&known[place])) {
-                return Err(wrong(
-                    "it was not written by Backstory: move it away first".to_string(),
-                ));
-            }
-            let after = skill_text(&name, &entry);
-            let diff = line_diff(known, after.as_bytes());
-            let changed = known != after.as_bytes();
+            let after = match place {
+                None if before.is_none() => {
+                    (front_matter(&name) + &skill_block(&entry) + "\n").into_bytes()
+                }
+                // What people added around the block stays.
+                Some(place) if is_made(&known[place.clone()]) => {
+                    let block = skill_block(&entry);
+                    [&known[..place.start], block.as_bytes(), &known[place.end..]].concat()
+                }
+                _ => {
+                    let reason = "it was not written by Backstory: move it away first";
+                    return Err(wrong(reason.to_string()));
+                }
+            };
+            let diff = line_diff(known, &after);
+            let changed = known != after;
             if !is_dry_run {
                 if changed {
                     let folder = real.parent().unwrap_or(&real);
@@ -78,7 +89,7 @@ impl Catalogue {
                         path: folder.to_path_buf(),
                         source,
                     })?;
-                    PlannedChange::Write(real, after.into_bytes()).write()?;
+                    PlannedChange::Write(real, after).write()?;
                 }
                 let target = PublishTarget::new(&path, home);
                 let ids = [entry.id.clone()];
@@ -93,6 +104,47 @@ impl Catalogue {
         }
         Ok(skills)
     }
+
+    /// Takes back the skills of a repository whose patterns are no approved procedures any more.
+    fn remove_old_skills(
+        &mut self,
+        repository: &Path,
+        is_dry_run: bool,
+        current: &[Entry],
+        now: TimeMs,
+    ) -> Result<Vec<PublishedSkill>> {
+        let mut removed = Vec::new();
+        let is_current = |entry: &Entry| current.iter().any(|known| known.id == entry.id);
+        let old = self.entries().iter().filter(|entry| !is_current(entry));
+        let mut old_targets: Vec<(String, String)> = Vec::new();
+        for entry in old {
+            let below = format!("{SKILLS_FOLDER}/{}/SKILL.md", skill_name(&entry.id));
+            let known = entry.published.iter();
+            let known = known.filter(|published| published.target.ends_with(&below));
+            old_targets.extend(known.map(|published| (entry.id.clone(), published.target.clone())));
+        }
+        for (id, target) in old_targets {
+            let below = format!("{SKILLS_FOLDER}/{}/SKILL.md", skill_name(&id));
+            let path = repository.join(&below);
+            let (_, Some(before)) = (match path.exists() {
+                true => read(&path)?,
+                false => continue,
+            }) else {
+                continue;
+            };
+            if !is_dry_run {
+                remove_block(&path)?;
+                self.record(&target, None, &[], now)?;
+            }
+            removed.push(PublishedSkill {
+                id,
+                target: below,
+                changed: true,
+                diff: line_diff(&before, b""),
+            });
+        }
+        Ok(removed)
+    }
 }
 
 /// Returns whether a pattern is a procedure whose order matters.
@@ -100,41 +152,31 @@ pub(super) fn is_procedure(entry: &Entry) -> bool {
     entry.kind == PatternKind::Success && entry.title.starts_with(PROCEDURE)
 }
 
-/// Returns the name of a skill: small letters, digits and hyphens, and the pattern's id, so that no two are the same.
-fn skill_name(entry: &Entry) -> String {
-    let plain = |text: &str| {
-        let letters = text.chars().map(|letter| match letter {
-            letter if letter.is_ascii_alphanumeric() => letter.to_ascii_lowercase(),
-            _ => '-',
-        });
-        let spaced: String = letters.collect();
-        let words: Vec<&str> = spaced.split('-').filter(|word| !word.is_empty()).collect();
-        words.join("-")
-    };
-    let id = plain(&entry.id);
-    let id = &id[..id.len().min(MAX_NAME_BYTES / 2)];
-    let words = plain(&entry.title);
-    let room = MAX_NAME_BYTES - id.len() - 1;
-    let words = words[..words.len().min(room)].trim_end_matches('-');
-    format!("{words}-{id}")
+/// Returns the name of a skill: small letters, digits and hyphens. It has nothing of the pattern but its id, and stays when that is edited.
+fn skill_name(id: &str) -> String {
+    let letters = id.chars().map(|letter| match letter {
+        letter if letter.is_ascii_alphanumeric() => letter.to_ascii_lowercase(),
+        _ => '-',
+    });
+    let plain: String = letters.take(MAX_NAME_BYTES - NAME_PREFIX.len()).collect();
+    format!("{NAME_PREFIX}{}", plain.trim_matches('-'))
 }
 
-fn head(name: &str) -> String {
+fn front_matter(name: &str) -> String {
     format!("---\nname: {name}\ndescription: {DESCRIPTION}\n---\n")
 }
 
-fn skill_text(name: &str, entry: &Entry) -> String {
+fn skill_block(entry: &Entry) -> String {
     let line = line_of(entry);
-    let head = head(name);
     format!(
-        "{head}{OPEN}\n{NOTE_MADE}\nStop at the first check that fails, and mend that before the next.\n\n{line}\n{CLOSE}\n"
+        "{OPEN}\n{NOTE_MADE}\nStop at the first check that fails, and mend that before the next.\n\n{line}\n{CLOSE}"
     )
 }
 
-/// Returns whether a file has nothing but the head of a skill.
-pub(super) fn is_head_alone(file: &[u8]) -> bool {
+/// Returns whether a file has nothing but the front matter of a skill.
+pub(super) fn is_front_matter_alone(file: &[u8]) -> bool {
     let text = String::from_utf8_lossy(file);
     let name = text.strip_prefix("---\nname: ");
     let name = name.and_then(|rest| rest.lines().next());
-    name.is_some_and(|name| text.trim_end() == head(name).trim_end())
+    name.is_some_and(|name| text.trim_end() == front_matter(name).trim_end())
 }

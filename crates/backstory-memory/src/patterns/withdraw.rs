@@ -12,6 +12,7 @@ use backstory_store::SessionHead;
 use toml_edit::{DocumentMut, Item, Table};
 
 use super::detect::{Cluster, Signals, pattern};
+use super::detect::{has_common_words, is_common_of};
 use super::file::{describe, parse, read, set};
 use super::{Catalogue, Entry, Pattern, PatternFilter, block, publish};
 use crate::Patterns;
@@ -65,7 +66,11 @@ impl Support {
     /// Returns whether a text was taken from a forgotten session and from no other.
     fn is_lost(&self, text: &str) -> bool {
         let line = one_line(text);
-        !line.is_empty() && self.forgotten.contains(&line) && !self.remaining.contains(&line)
+        let is_of = |texts: &HashSet<String>| {
+            texts.contains(&line)
+                || has_common_words(&line) && texts.iter().any(|text| is_common_of(&line, text))
+        };
+        !line.is_empty() && is_of(&self.forgotten) && !is_of(&self.remaining)
     }
 
     fn add(&mut self, clusters: Vec<(&'static Detector, Cluster<'_>)>, going: &HashSet<SessionId>) {

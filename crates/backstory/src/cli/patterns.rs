@@ -109,7 +109,7 @@ pub(crate) enum PatternsAction {
         #[arg(long, value_name = "N", default_value_t = 4096)]
         limit_bytes: usize,
         /// Write procedures as skills of this repository: .agents/skills/NAME/SKILL.md.
-        #[arg(long)]
+        #[arg(long, conflicts_with = "to")]
         skills: bool,
         /// Show the changes and write nothing.
         #[arg(long)]

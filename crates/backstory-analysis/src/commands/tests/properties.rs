@@ -143,6 +143,10 @@ fn huge_lines_take_linear_time() {
         "case x in a) ",
         "echo $? ; cargo test ;",
         "bash -c 'a' ;",
+        "cargo hack ",
+        "python -m ",
+        "coverage run -m ",
+        "pnpm ",
     ]) {
         let line = piece.repeat(200_000 / piece.len());
         let start = Instant::now();

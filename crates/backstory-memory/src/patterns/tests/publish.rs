@@ -372,10 +372,7 @@ fn procedures_become_skills_that_go_again() {
         text.starts_with(&format!("---\nname: {name}\ndescription: ")),
         "{text}"
     );
-    assert!(
-        name.len() <= 64 && name == "before-a-commit-cargo-fmt-then-cargo-test-p-1",
-        "{name}"
-    );
+    assert!(name.len() <= 64 && name == "before-a-commit-p-1", "{name}");
     assert!(text.contains("- Before a commit, run `cargo fmt`, then `cargo test`. Seen 3 times in 2 sessions. (p-1)\n"), "{text}");
     assert!(!publish(&mut catalogue, false)[0].changed);
     assert_eq!(catalogue.entry("p-1").unwrap().published.len(), 1);
