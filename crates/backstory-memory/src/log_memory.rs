@@ -69,7 +69,7 @@ pub fn read_logs(
     let discovery = discover(&options.sources, None, folder.path(), redactor.as_ref())?;
     let mut report = memory.import_only(options, &discovery, redactor.as_ref(), progress)?;
     memory.store.settle_titles()?;
-    digest::settle_titles(&memory.store)?;
+    digest::settle_titles(folder.path(), &memory.store)?;
     report.seconds = started.elapsed().as_secs_f64();
     Ok(LogMemory {
         memory,

@@ -8,6 +8,10 @@ mod renew;
 mod summary;
 mod verdicts;
 
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use backstory_analysis::digest::Account;
 use backstory_event::{Seq, Usage};
 use backstory_store::{AnswerRows, SessionHead, SessionRow, Store};
@@ -15,6 +19,7 @@ use backstory_store::{AnswerRows, SessionHead, SessionRow, Store};
 use crate::Session;
 use crate::conventions::AGENT_CONVENTIONS;
 use crate::error::Result;
+use crate::read::on_all_cores;
 use crate::upkeep::WithDamage;
 
 #[cfg(test)]
@@ -99,13 +104,26 @@ pub(crate) fn outcome_and_title(
     Ok((outcome.name().to_string(), title))
 }
 
-/// Gives sessions the titles that their digests would give them, without making those.
-pub(crate) fn settle_titles(store: &Store) -> Result<()> {
+/// Gives sessions the titles that their digests would give them, without storing those. All cores share the work.
+pub(crate) fn settle_titles(home: &Path, store: &Store) -> Result<()> {
     let sessions = store.sessions_without_given_title()?;
+    let mut heads: Vec<SessionHead> = store.session_heads(sessions)?.into_values().collect();
+    heads.sort_by_key(|head| head.id);
+    let next = AtomicUsize::new(0);
+    let made = Mutex::new(Vec::new());
+    on_all_cores(home, store, |store| {
+        while let Some(head) = heads.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let notes = session_notes(store, head.id, &head.agent);
+            let title = notes.map(|notes| title(&notes, &AGENT_CONVENTIONS));
+            if let Ok(mut made) = made.lock() {
+                made.push(title.map(|title| (head.id, title)));
+            }
+        }
+    });
     let mut titles = Vec::new();
-    for head in store.session_heads(sessions)?.values() {
-        let notes = session_notes(store, head.id, &head.agent)?;
-        titles.extend(title(&notes, &AGENT_CONVENTIONS).map(|title| (head.id, title)));
+    for made in made.into_inner().unwrap_or_default() {
+        let (session, title) = made?;
+        titles.extend(title.map(|title| (session, title)));
     }
     Ok(store.save_titles(&titles)?)
 }
