@@ -1,7 +1,7 @@
 //! Texts that Claude Code puts into a conversation in the user's name, and that some versions do not mark as such.
 
 /// How they begin.
-const BEGINNINGS: [&str; 8] = [
+const BEGINNINGS: [&str; 9] = [
     "Another Claude session",
     "Caveat:",
     "This session is being continued",
@@ -10,6 +10,7 @@ const BEGINNINGS: [&str; 8] = [
     "Base directory for this skill:",
     "[SYSTEM NOTIFICATION",
     "Contents of /",
+    "Operation stopped by hook",
 ];
 
 /// What hooks said is handed on as `Stop hook feedback: …`, `PreToolUse:Bash hook additional context: …`.

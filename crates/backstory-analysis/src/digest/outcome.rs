@@ -197,7 +197,8 @@ fn unanswered(notes: &Notes, stopped: Outcome) -> (Outcome, Vec<Statement>) {
 
 fn answered(notes: &Notes, delivered: &[Statement]) -> (Outcome, Vec<Statement>) {
     let reply = last_reply(notes).unwrap_or_default();
-    if said::gives_up(reply) {
+    // What could not be done beside a delivery is a remark.
+    if said::gives_up(reply) && !delivers_in_last_turn(notes) {
         let outcome = if delivered.is_empty() {
             Outcome::Failed
         } else {
@@ -257,6 +258,12 @@ fn all_edits_failed(notes: &Notes, delivered: &[Statement]) -> Option<Statement>
     let why = "every edit failed";
     (delivered.is_empty() && edits.all(|(_, failed)| failed))
         .then(|| Statement::new(why, vec![last.0]))
+}
+
+fn delivers_in_last_turn(notes: &Notes) -> bool {
+    let last_turn = notes.steps.last().map(|step| step.turn);
+    let first = notes.steps.iter().find(|step| Some(step.turn) == last_turn);
+    first.is_some_and(|first| deliveries(notes).any(|(seq, _)| seq >= first.seq))
 }
 
 /// Maximum number of checks whose state is known.

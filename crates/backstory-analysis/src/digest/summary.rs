@@ -44,6 +44,9 @@ const POLITE: &[&str] = &[
 /// Maximum number of commits of which the first one says what the session was about.
 const MAX_TITLE_COMMITS: usize = 3;
 
+/// Tags in which programs hand over what somebody asked. What stands in others is not asked: reminders, notices, results.
+const TASK_TAGS: &[&str] = &["<task>", "<request>", "<user_request>", "<prompt>"];
+
 /// Returns a title for a session that has none of its agent's or user's: the plan, what a pull request or commit was called, or the request that the work
 /// was done for.
 pub fn title(notes: &Notes, agents: &AgentConventions) -> Option<String> {
@@ -55,6 +58,16 @@ pub fn title(notes: &Notes, agents: &AgentConventions) -> Option<String> {
         .or_else(|| {
             let mut requests = requests(notes, agents).take(MAX_REQUESTS);
             requests.find_map(|(_, text)| first_line(text))
+        })
+        .or_else(|| {
+            let mut prompts = super::prompts(notes);
+            prompts.find_map(|(_, text)| {
+                TASK_TAGS
+                    .iter()
+                    .any(|tag| text.starts_with(tag))
+                    .then(|| requested(text))
+                    .flatten()
+            })
         })?;
     let line = line.strip_prefix("Plan:").map_or(line.as_str(), str::trim);
     Some(title_of_line(line))
@@ -99,7 +112,7 @@ const OPENERS: &[&str] = &[
 const CONTINUATIONS: &[&str] = &["hm", "one last", "another", "again", "double check", "instead", "use ", "revert", "undo", "yeah", "fix all", "add a test"];
 
 /// With so many words an opening question says what it is about.
-const MIN_TELLING_WORDS: usize = 7;
+const MIN_TELLING_WORDS: usize = 8;
 
 /// Returns the request that the work was done for: one with edits in its turn rather than a question, the first one of equals.
 pub(super) fn main_request<'n>(notes: &'n Notes, agents: &AgentConventions) -> Option<&'n str> {
@@ -181,10 +194,13 @@ fn requested(prompt: &str) -> Option<String> {
         .filter(|line| !line.is_empty());
     lines.find_map(|line| {
         let line = without_tag(line);
+        if let Some(role) = role(line) {
+            return Some(plain_text(first_sentence(role)));
+        }
         if is_pasted(line) {
             return None;
         }
-        let line = without_command(line)?;
+        let line = without_command(line).filter(|line| !is_address(line))?;
         let line = line
             .trim_start_matches(['#', '*', '-', '>', ' '])
             .trim_end_matches(':');
@@ -197,30 +213,47 @@ fn requested(prompt: &str) -> Option<String> {
 fn first_line(prompt: &str) -> Option<String> {
     let mut lines = prompt.lines().map(str::trim);
     let line = lines.find(|line| line.chars().any(char::is_alphabetic))?;
-    let words = line.split_whitespace().map(|word| {
-        // `https://host/owner/repo/issues/5` is known as `repo/issues/5`.
-        let address = word
-            .strip_prefix("https://")
-            .or_else(|| word.strip_prefix("http://"));
-        let parts: Vec<&str> = address.map_or(vec![word], |address| {
-            address.trim_end_matches('/').split('/').collect()
-        });
-        parts[parts.len().saturating_sub(3)..].join("/")
-    });
-    Some(
-        words
-            .collect::<Vec<_>>()
-            .join(" ")
-            .trim_start_matches('/')
-            .replace("**", ""),
-    )
+    Some(plain_text(line.trim_start_matches('/')))
+}
+
+/// Returns the role that a program gives the agent: `You are a release manager.`
+fn role(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("You are ")?;
+    let rest = ["a ", "an ", "the "]
+        .iter()
+        .find_map(|article| rest.strip_prefix(article))?;
+    is_informative(rest).then_some(rest)
+}
+
+fn is_address(line: &str) -> bool {
+    line.trim_start_matches('[').starts_with("http") && !line.contains(' ')
+}
+
+/// Returns an address by what people know it by: `https://host/owner/repo/issues/5#note` is `owner/repo/issues/5`.
+fn short_address(word: &str) -> String {
+    let bare = word.trim_start_matches(['[', '(', '<']);
+    let address = bare
+        .strip_prefix("https://")
+        .or_else(|| bare.strip_prefix("http://"));
+    let Some(address) = address else {
+        return word.to_string();
+    };
+    let end = address
+        .find([']', ')', '>', '#', '?'])
+        .unwrap_or(address.len());
+    let parts: Vec<&str> = address[..end].trim_end_matches('/').split('/').collect();
+    // The host says little, unless there is nothing else.
+    parts[usize::from(parts.len() > 1)..].join("/")
 }
 
 /// Returns a line without the tag that it begins with: programs frame what they ask.
 fn without_tag(line: &str) -> &str {
     let tag = line.strip_prefix('<').and_then(|rest| rest.split_once('>'));
     match tag {
-        Some((name, rest)) if name.starts_with(char::is_alphabetic) => rest.trim(),
+        Some((name, rest)) if name.starts_with(char::is_alphabetic) => {
+            let closing = format!("</{name}>");
+            rest.strip_suffix(closing.as_str()).unwrap_or(rest).trim()
+        }
         _ => line,
     }
 }
@@ -255,10 +288,21 @@ fn is_pasted(line: &str) -> bool {
         .chars()
         .filter(|letter| !letter.is_whitespace())
         .count();
-    let is_address = line.starts_with("http") && !line.contains(' ');
+    let is_output = line.starts_with(['•', '⨯', '✓', '✗', '│', '└', '├'])
+        || [
+            "Cloning ",
+            "remote: ",
+            "fatal: ",
+            "error: ",
+            "warning: ",
+            "npm ",
+        ]
+        .iter()
+        .any(|opening| line.starts_with(opening));
     is_console
         || is_tag
-        || is_address
+        || is_output
+        || is_address(line)
         || letters * 2 < all
         || FRAMES
             .iter()
@@ -341,6 +385,9 @@ fn is_informative(line: &str) -> bool {
         .count();
     let vague = [
         "yes and yes",
+        "continue from where",
+        "can we continue from",
+        "fix all",
         "commit this",
         "do it",
         "fix this",
@@ -362,7 +409,7 @@ fn commit_subject(part: &RunPart) -> Option<String> {
 }
 
 fn plain_text(line: &str) -> String {
-    let words: Vec<&str> = line.split_whitespace().collect();
+    let words: Vec<String> = line.split_whitespace().map(short_address).collect();
     words.join(" ").replace("**", "")
 }
 
@@ -607,6 +654,14 @@ mod tests {
                 "a few fields about tokens that nobody reads at all",
             ),
             (
+                "/review https://github.com/ada/shop/pull/6/files",
+                "review ada/shop/pull/6/files",
+            ),
+            (
+                "You are a release manager of a small shop. You write notes.",
+                "release manager of a small shop",
+            ),
+            (
                 "Implement the following plan:\n\n# Track tokens per checkpoint\n\n## Context",
                 "Track tokens per checkpoint",
             ),
@@ -626,6 +681,20 @@ mod tests {
                 expected,
             );
         }
+    }
+
+    #[test]
+    fn what_a_program_says_is_no_title() {
+        let told = |prompt: &str| {
+            let mut story = Story::default();
+            story.prompt(prompt);
+            title(&story.notes, &KNOWN_AGENTS)
+        };
+        assert_eq!(told("Stop hook feedback:\nrun it again and again"), None);
+        assert_eq!(
+            told("<task>Review the parser for loops</task>").as_deref(),
+            Some("Review the parser for loops")
+        );
     }
 
     #[test]
