@@ -6,7 +6,7 @@ use super::command::{self, CommandKind};
 use super::notes::{Notes, Step, What, shortened};
 use super::outcome::{self, Outcome, runs};
 use super::run_parts::{PlacedPart, Purpose, RunPart, parts, step_parts};
-use super::{FileChange, Statement, decisions, said, summary, trouble};
+use super::{FileChange, Statement, decisions, said, summary, title, trouble};
 use crate::{AgentConventions, text};
 use backstory_event::{Seq, TurnNo};
 
@@ -97,7 +97,7 @@ fn goal(notes: &Notes, agents: &AgentConventions) -> Vec<Statement> {
         None => prompts(notes).take(1).collect(),
     };
     // What the work was done for may have come up later.
-    let main = summary::main_request(notes, agents);
+    let main = title::main_request(notes, agents);
     let main = prompts(notes).find(|(_, text)| Some(*text) == main);
     chosen.extend(main.filter(|(step, _)| chosen.iter().all(|(known, _)| known.seq != step.seq)));
     chosen
@@ -485,7 +485,7 @@ mod tests {
         );
         assert_eq!(texts(&account.next_steps), ["Update the changelog"]);
         assert_eq!(
-            summary::title(&story.notes, &KNOWN_AGENTS).as_deref(),
+            title::title(&story.notes, &KNOWN_AGENTS).as_deref(),
             Some("the cart test is flaky, fix it")
         );
         let all = [
@@ -507,7 +507,7 @@ mod tests {
     fn titles_are_cut_between_words() {
         let mut story = Story::default();
         story.prompt(&format!("## please {}", "look into it ".repeat(20)));
-        let title = summary::title(&story.notes, &KNOWN_AGENTS).unwrap();
+        let title = title::title(&story.notes, &KNOWN_AGENTS).unwrap();
         assert!(
             title.starts_with("look into it") && title.ends_with(" look…"),
             "{title}"

@@ -2,7 +2,7 @@
 
 use super::account::{MOST_STATEMENTS, prompts, quote};
 use super::notes::{Notes, What};
-use super::{Statement, said};
+use super::{Statement, answers, said};
 use crate::AgentConventions;
 
 /// Maximum length of a prompt that is quoted as a whole; of longer ones, the sentence that decides is.
@@ -28,7 +28,7 @@ pub(super) fn of_user(notes: &Notes, agents: &AgentConventions) -> Vec<Statement
     let mut asked = None;
     for step in &notes.steps {
         match &step.what {
-            What::Reply(reply) => asked = said::closing_question(reply),
+            What::Reply(reply) => asked = answers::closing_question(reply),
             What::Answer { question, said } if is_choice(said) => {
                 // An option that a prompt chose: the prompt itself says less.
                 decisions.pop_if(|decision| {
@@ -60,7 +60,7 @@ pub(super) fn of_user(notes: &Notes, agents: &AgentConventions) -> Vec<Statement
                     && text.len() <= MAX_PROMPT_BYTES
                 {
                     match (deciding_part(text), asked) {
-                        (_, Some(asked)) if said::is_answer(text, &asked) => {
+                        (_, Some(asked)) if answers::is_answer(text, &asked) => {
                             decisions.push(quote(step, &format!("{text} (to: {asked})")));
                         }
                         (Some(sentence), _) => decisions.push(quote(step, sentence)),

@@ -5,6 +5,7 @@
 //! what was done, `outcome` how it ended. `command`, `said` and `trouble` know what commands, people and errors mean.
 
 mod account;
+mod answers;
 mod closing;
 mod command;
 mod decisions;
@@ -18,6 +19,7 @@ mod said;
 #[cfg(any(test, feature = "story"))]
 mod story;
 mod summary;
+mod title;
 mod trouble;
 
 use backstory_event::{Seq, TurnNo};
@@ -37,7 +39,7 @@ pub use run_parts::{Purpose, RunPart};
 pub use said::{is_correction, is_decision, is_go_on, is_of_a_person};
 #[cfg(any(test, feature = "story"))]
 pub use story::Story;
-pub use summary::title;
+pub use title::title;
 pub use trouble::signature;
 
 /// A sentence of a digest, and the events that it rests on.

@@ -27,7 +27,7 @@ const WITHOUT_RESULT: f64 = 0.6;
 const LATEST_HOURS: i64 = 72;
 const HOUR_MS: i64 = 3_600_000;
 
-/// Share of that for sessions that were asked the same as others again and again.
+/// Share of relevance for sessions that were asked the same as others again and again.
 const ROUTINE: f64 = 0.5;
 
 /// Number of sessions that make a routine.
