@@ -33,6 +33,8 @@ pub struct PublishedSkill {
     pub target: String,
     /// Whether the file had to be changed.
     pub changed: bool,
+    /// True if the skill was removed: its pattern is no approved procedure any more.
+    pub is_removed: bool,
     /// Lines that it loses and gains, with `-` or `+` before each.
     pub diff: Vec<String>,
 }
@@ -99,6 +101,7 @@ impl Catalogue {
                 id: entry.id,
                 target: format!("{SKILLS_FOLDER}/{name}/SKILL.md"),
                 changed,
+                is_removed: false,
                 diff,
             });
         }
@@ -140,6 +143,7 @@ impl Catalogue {
                 id,
                 target: below,
                 changed: true,
+                is_removed: true,
                 diff: line_diff(&before, b""),
             });
         }

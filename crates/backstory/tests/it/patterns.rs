@@ -561,3 +561,65 @@ fn links_of_a_clone_lead_nowhere_outside_of_it() {
         }
     }
 }
+
+#[test]
+fn procedures_are_published_as_skills_and_a_dry_run_writes_nothing() {
+    let environment = Environment::new();
+    write_entry(&environment, "p-1", "Tests need a database", "approved");
+    let procedure = environment.write(
+        ".config/backstory/patterns/p-2.toml",
+        "id = \"p-2\"\nkind = \"success\"\ntitle = \"before a commit: `cargo fmt`, then `cargo test`\"\nadvice = \"Before a commit, run `cargo fmt`, then `cargo test`.\"\nstatus = \"approved\"\n",
+    );
+    environment.write("shop/.git/HEAD", "ref: refs/heads/main\n");
+    let shop = environment.home().join("shop");
+    let publish = |more: &[&str]| {
+        let outcome = run_in(
+            &environment,
+            "shop",
+            &[&["patterns", "publish", "--skills"], more].concat(),
+        );
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        outcome
+    };
+    let shown = publish(&["--dry-run"]).stdout;
+    assert!(
+        shown.contains("+- Tests need a database.") && shown.contains("+name: before-a-commit-p-2"),
+        "{shown}"
+    );
+    assert!(!shop.join("AGENTS.md").exists() && !shop.join(".agents").exists());
+    publish(&[]);
+    let skill = shop.join(".agents/skills/before-a-commit-p-2/SKILL.md");
+    assert!(
+        std::fs::read_to_string(&skill)
+            .unwrap()
+            .contains("run `cargo fmt`, then `cargo test`. (p-2)")
+    );
+    let agents = std::fs::read_to_string(shop.join("AGENTS.md")).unwrap();
+    assert!(
+        agents.contains("(p-1)") && !agents.contains("(p-2)"),
+        "{agents}"
+    );
+    // It goes with its approval.
+    let rejected = std::fs::read_to_string(&procedure)
+        .unwrap()
+        .replace("\"approved\"", "\"rejected\"");
+    std::fs::write(&procedure, rejected).unwrap();
+    let outcome = publish(&[]);
+    assert!(
+        outcome
+            .stderr
+            .contains("removed .agents/skills/before-a-commit-p-2/SKILL.md"),
+        "{}",
+        outcome.stderr
+    );
+    assert!(!skill.exists());
+    assert_eq!(
+        run_in(
+            &environment,
+            "shop",
+            &["patterns", "publish", "--skills", "--to", "x.md"]
+        )
+        .code,
+        2
+    );
+}

@@ -64,6 +64,12 @@ fn publish_skills(
     for skill in skills {
         match (is_dry_run, skill.changed) {
             (true, _) => print_diff(&skill.target, &skill.diff)?,
+            (false, true) if skill.is_removed => {
+                talk(&format!(
+                    "removed {}: {} is no approved procedure",
+                    skill.target, skill.id
+                ));
+            }
             (false, true) => talk(&format!("published {} in {}", skill.id, skill.target)),
             (false, false) => talk(&format!("{} says so already", skill.target)),
         }
