@@ -47,12 +47,43 @@ fn after_escape(text: &str) -> &str {
     })
 }
 
-/// Returns the lines of a reply that are its own words: without those between code fences and those that are quoted.
+/// Maximum number of tags of a reply whose ends are looked for.
+const MAX_TAGS: usize = 32;
+
+/// Returns the lines of a reply that are its own words: without those between code fences and tags, and those that are quoted.
 pub fn prose_lines(reply: &str) -> impl Iterator<Item = &str> {
     let mut is_fenced = false;
+    let mut tag: Option<&str> = None;
+    let mut tags_left = MAX_TAGS;
     reply.lines().map(str::trim).filter(move |line| {
+        if let Some(name) = tag {
+            if line
+                .strip_prefix("</")
+                .and_then(|rest| rest.strip_suffix('>'))
+                == Some(name)
+            {
+                tag = None;
+            }
+            return false;
+        }
         let is_fence = line.starts_with("```") || line.starts_with("~~~");
         is_fenced ^= is_fence;
-        !is_fenced && !is_fence && !line.starts_with('>')
+        if !is_fenced
+            && tags_left > 0
+            && let Some(name) = opened_tag(line)
+        {
+            tags_left -= 1;
+            // One that is not closed frames nothing.
+            tag = reply.contains(&format!("</{name}>")).then_some(name);
+        }
+        !is_fenced && !is_fence && tag.is_none() && !line.starts_with('>')
     })
+}
+
+/// Returns the name of the tag that a line consists of.
+fn opened_tag(line: &str) -> Option<&str> {
+    let name = line.strip_prefix('<')?.strip_suffix('>')?;
+    let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+    (name.starts_with(|letter: char| letter.is_ascii_alphabetic()) && name.chars().all(is_name))
+        .then_some(name)
 }

@@ -18,6 +18,9 @@ const REASON: &str = "the user said:\n";
 /// Beginning of what the agent adds behind the reason.
 const NOTE: &str = "\n\nNote: ";
 
+/// Beginning of the reason that the agent itself gives when the user wants to talk about its questions.
+const CLARIFICATION: &str = "The user wants to clarify these questions.";
+
 /// The word for such a rejection in `toolDenialKind`.
 const USER_REJECTED: &str = "user-rejected";
 
@@ -44,7 +47,8 @@ pub(super) fn rejection(
     let (_, reason) = rest.split_once(REASON)?;
     let reason = reason.split_once(NOTE).map_or(reason, |(reason, _)| reason);
     let text = cut(reason.trim(), MAX_BYTES).to_string();
-    (!text.is_empty()).then_some(UserAnswer {
+    let is_of_agent = text.is_empty() || text.starts_with(CLARIFICATION);
+    (!is_of_agent).then_some(UserAnswer {
         question: None,
         text,
     })

@@ -120,9 +120,18 @@ pub fn judge_line(commands: &[ShellCommand], result: LineResult<'_>) -> Vec<Part
 }
 
 fn find_parts(commands: &[ShellCommand]) -> Vec<PartVerdict> {
+    // What is committed to a repository that the line itself makes, or to one in a temporary folder, is a trial.
+    let is_trial = commands.iter().any(|command| {
+        command.program() == "git" && command.words.iter().any(|word| word == "init")
+    });
+    let is_kept = |delivery: &Delivery| {
+        let folder = delivery.folder.as_deref();
+        !is_trial && !folder.is_some_and(is_temporary)
+    };
     let part = |command: &ShellCommand| {
         let check = Check::find(command).map(LinePart::Check);
-        check.or_else(|| Delivery::find(command).map(LinePart::Delivery))
+        let delivery = || Delivery::find(command).filter(is_kept);
+        check.or_else(|| delivery().map(LinePart::Delivery))
     };
     let parts = commands.iter().enumerate().filter_map(|(place, command)| {
         part(command).map(|part| PartVerdict {
@@ -134,6 +143,25 @@ fn find_parts(commands: &[ShellCommand]) -> Vec<PartVerdict> {
         })
     });
     parts.take(MAX_PARTS).collect()
+}
+
+/// Returns whether a folder is one of the system's for temporary files, or a variable that is named after one.
+fn is_temporary(folder: &str) -> bool {
+    let lower = folder.to_lowercase();
+    let roots = [
+        "/tmp",
+        "/private/tmp",
+        "/var/tmp",
+        "/var/folders",
+        "/private/var/folders",
+    ];
+    let is_below = |root: &str| {
+        lower
+            .strip_prefix(*root)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    roots.iter().any(|root| is_below(root))
+        || lower.starts_with('$') && (lower.contains("tmp") || lower.contains("temp"))
 }
 
 /// Returns the beginning and the end of an output, without escape sequences.

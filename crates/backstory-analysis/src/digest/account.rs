@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use super::command::{self, CommandKind};
 use super::notes::{Notes, Step, What, shortened};
 use super::outcome::{self, Outcome, runs};
+use super::results::{ResultSentence, results};
 use super::run_parts::{PlacedPart, Purpose, RunPart, parts, step_parts};
+use super::topic::Topic;
 use super::{FileChange, Statement, decisions, said, summary, title, trouble};
 use crate::{AgentConventions, text};
 use backstory_event::{Seq, TurnNo};
@@ -42,17 +44,28 @@ pub struct Account {
 }
 
 impl Account {
-    /// Makes the account of a session.
-    pub fn new(notes: &Notes, agents: &AgentConventions) -> Self {
+    /// Makes the account of a session, which may have a title of its agent's or user's.
+    pub fn new(notes: &Notes, known_title: Option<&str>, agents: &AgentConventions) -> Self {
+        let topic = Topic::new(notes, agents);
         let (outcome, reasons) = outcome::judge(notes);
         let next_steps = next_steps(notes);
         let (errors, problems) = errors(notes, agents);
+        let results = results(notes, &topic);
+        let title = title::title_about(notes, &topic, agents);
+        // Its own title says it well, unless that says clearly less of what the session was about.
+        let known = known_title.filter(|known| {
+            let own = title.as_deref().map_or(0.0, |title| topic.density(title));
+            own < title::DENSER * topic.density(known)
+        });
+        let title = known.or(title.as_deref());
         let mut account = Account {
-            headline: summary::headline(notes, outcome, &next_steps, agents),
-            goal: goal(notes, agents),
+            headline: title.map(|title| {
+                summary::headline(notes, title, outcome, &results, &next_steps, &topic)
+            }),
+            goal: goal(notes, &topic, agents),
             outcome,
             reasons,
-            done: done(notes),
+            done: done(notes, &results),
             files: files(notes),
             errors,
             problems,
@@ -61,6 +74,17 @@ impl Account {
         };
         account.cite_turns(notes);
         account
+    }
+
+    /// Adds what became of functions, behind the changed files.
+    pub fn add_symbols(&mut self, symbols: Statement) {
+        let is_files = |statement: &Statement| statement.text.starts_with(EDITED);
+        let at = self
+            .done
+            .iter()
+            .position(is_files)
+            .map_or(self.done.len(), |at| at + 1);
+        self.done.insert(at, symbols);
     }
 
     /// Adds the turn to statements that name only events: the turn of the last one.
@@ -84,60 +108,133 @@ impl Account {
     }
 }
 
-/// Returns the first prompts that say something.
-fn goal(notes: &Notes, agents: &AgentConventions) -> Vec<Statement> {
-    let telling: Vec<(&Step, &str)> = prompts(notes)
-        .filter(|(_, text)| said::is_of_a_person(text, agents) && !said::is_go_on(text))
-        .take(2)
-        .collect();
-    let mut chosen: Vec<(&Step, &str)> = match telling.first() {
-        // A short first prompt often only opens the talk.
-        Some((_, text)) if text.len() < 25 => telling,
-        Some(_) => telling.into_iter().take(1).collect(),
-        None => prompts(notes).take(1).collect(),
+/// Maximum number of prompts that make up a goal.
+const MAX_GOALS: usize = 4;
+
+/// Minimum share of the topic that a later request adds to the goal.
+const MIN_ADDED_SHARE: f32 = 0.2;
+
+/// Minimum number of bytes of a first prompt that does more than to open the talk.
+const MIN_OPENING_BYTES: usize = 25;
+
+/// Returns the first request, and later ones that add much to it.
+fn goal(notes: &Notes, topic: &Topic, agents: &AgentConventions) -> Vec<Statement> {
+    let requests = || {
+        prompts(notes)
+            .filter(|(_, text)| said::is_of_a_person(text, agents) && !said::is_go_on(text))
     };
+    let openings = match requests().next() {
+        Some((_, text)) if text.len() < MIN_OPENING_BYTES => 2,
+        _ => 1,
+    };
+    let mut chosen: Vec<(&Step, &str)> = requests().take(openings).collect();
+    if chosen.is_empty() {
+        chosen = prompts(notes).take(1).collect();
+    }
     // What the work was done for may have come up later.
     let main = title::main_request(notes, agents);
     let main = prompts(notes).find(|(_, text)| Some(*text) == main);
-    chosen.extend(main.filter(|(step, _)| chosen.iter().all(|(known, _)| known.seq != step.seq)));
+    let edited = |turn| {
+        (notes.steps.iter())
+            .any(|step| step.turn == turn && matches!(step.what, What::Edit { failed: false, .. }))
+    };
+    let later = requests().skip(openings).filter(|(step, text)| {
+        text.len() >= MIN_OPENING_BYTES && !said::is_question(text) && edited(step.turn)
+    });
+    for (step, text) in main.into_iter().chain(later) {
+        let known: Vec<&str> = chosen.iter().map(|(_, text)| *text).collect();
+        let is_main = main.is_some_and(|(main, _)| main.seq == step.seq);
+        let adds = is_main || topic.share_beside(text, &known) >= MIN_ADDED_SHARE;
+        let is_chosen = chosen.iter().any(|(known, _)| known.seq == step.seq);
+        if adds && !is_chosen && chosen.len() < MAX_GOALS {
+            chosen.push((step, text));
+        }
+    }
+    chosen.sort_by_key(|(step, _)| step.seq);
     chosen
         .into_iter()
         .map(|(step, text)| quote(step, text))
         .collect()
 }
 
-fn done(notes: &Notes) -> Vec<Statement> {
-    let mut done = Vec::new();
-    let changed = files(notes);
-    if !changed.is_empty() {
-        let mut names: Vec<&str> = Vec::new();
-        for file in &changed {
-            let name = file.path.rsplit(['/', '\\']).next().unwrap_or(&file.path);
-            if names.len() < 5 && !names.contains(&name) {
-                names.push(name);
-            }
+/// Maximum number of results among the things done.
+const MAX_RESULTS: usize = 4;
+
+/// Minimum score of a result among the things done.
+const MIN_RESULT_SCORE: f32 = 0.12;
+
+/// Returns what was done: the results, what was delivered, the changed files, the checks.
+fn done(notes: &Notes, results: &[ResultSentence]) -> Vec<Statement> {
+    let (deliveries, checks) = checks_and_deliveries(notes);
+    let edits = edited_files(notes);
+    let mut done = best_results(results, edits.is_some() || !deliveries.is_empty());
+    let kept = MOST_STATEMENTS.saturating_sub(done.len() + MAX_CHECKS + 1);
+    // What was delivered last tells most of what came of it.
+    done.extend(deliveries.into_iter().rev().take(kept));
+    done.extend(edits);
+    done.extend(checks.into_iter().take(MAX_CHECKS));
+    done
+}
+
+/// Returns the results that say most, of each turn but the last only one, in their order. Of a session that changed nothing, the answers.
+fn best_results(results: &[ResultSentence], has_changes: bool) -> Vec<Statement> {
+    let last_turn = results.iter().map(|result| result.turn).max();
+    let mut chosen: Vec<&ResultSentence> = Vec::new();
+    let tells = |result: &&ResultSentence| {
+        result.score >= MIN_RESULT_SCORE && (result.tells || !has_changes)
+    };
+    for result in results.iter().filter(tells) {
+        let is_told = chosen.iter().any(|known| {
+            known.text == result.text || known.turn == result.turn && Some(known.turn) != last_turn
+        });
+        if !is_told && chosen.len() < MAX_RESULTS {
+            chosen.push(result);
         }
-        let more = if changed.len() > names.len() {
-            ", …"
-        } else {
-            ""
-        };
-        let files = if changed.len() == 1 {
-            "1 file".to_string()
-        } else {
-            format!("{} files", changed.len())
-        };
-        let events = changed
-            .iter()
-            .filter_map(|file| file.events.last().copied())
-            .take(5)
-            .collect();
-        done.push(Statement::new(
-            &format!("edited {files}: {}{more}", names.join(", ")),
-            events,
-        ));
     }
-    // Checks and deliveries, by what they are; the same one again is told once.
+    chosen.sort_by_key(|result| result.seq);
+    let statement = |result: &ResultSentence| Statement {
+        text: result.text.clone(),
+        turn: Some(result.turn),
+        events: vec![result.seq],
+    };
+    chosen.into_iter().map(statement).collect()
+}
+
+/// Beginning of the statement that names the changed files.
+const EDITED: &str = "edited ";
+
+fn edited_files(notes: &Notes) -> Option<Statement> {
+    let changed = files(notes);
+    let mut names: Vec<&str> = Vec::new();
+    for file in &changed {
+        let name = file.path.rsplit(['/', '\\']).next().unwrap_or(&file.path);
+        if names.len() < 5 && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let more = if changed.len() > names.len() {
+        ", …"
+    } else {
+        ""
+    };
+    let files = if changed.len() == 1 {
+        "1 file".to_string()
+    } else {
+        format!("{} files", changed.len())
+    };
+    let events = (changed.iter())
+        .filter_map(|file| file.events.last().copied())
+        .take(5)
+        .collect();
+    let text = format!("{EDITED}{files}: {}{more}", names.join(", "));
+    (!changed.is_empty()).then(|| Statement::new(&text, events))
+}
+
+/// Maximum number of checks among the things done.
+const MAX_CHECKS: usize = 8;
+
+/// Returns deliveries and checks by what they are; the same one again is told once.
+fn checks_and_deliveries(notes: &Notes) -> (Vec<Statement>, Vec<Statement>) {
     let mut told: Vec<(String, Vec<Seq>, String)> = Vec::new();
     for (seq, part) in parts(notes) {
         let said = part.said.as_deref();
@@ -157,6 +254,7 @@ fn done(notes: &Notes) -> Vec<Statement> {
             None => told.push((name, vec![seq], how)),
         }
     }
+    let (mut deliveries, mut checks) = (Vec::new(), Vec::new());
     for (name, events, how) in told {
         let times = if events.len() > 1 {
             format!(" {} times", events.len())
@@ -169,16 +267,14 @@ fn done(notes: &Notes) -> Vec<Statement> {
             format!(", {}{how}", if events.len() > 1 { "at last " } else { "" })
         };
         let last = events.last().copied().into_iter().collect();
-        done.push(Statement::new(
-            &format!("{}{times}{how}", name.trim()),
-            last,
-        ));
+        let statement = Statement::new(&format!("{}{times}{how}", name.trim()), last);
+        if name.starts_with("ran `") {
+            checks.push(statement);
+        } else {
+            deliveries.push(statement);
+        }
     }
-    if done.len() > MOST_STATEMENTS {
-        // What came last tells most of what came of it.
-        done.drain(1..=done.len() - MOST_STATEMENTS);
-    }
-    done
+    (deliveries, checks)
 }
 
 /// Returns a delivery in words.
@@ -244,7 +340,28 @@ struct FoundError<'n> {
     is_narrow: bool,
     /// Command that failed.
     command: &'n str,
+    /// Family of the check that failed.
+    purpose: Option<Purpose>,
 }
+
+impl FoundError<'_> {
+    /// Returns whether it came with the session's own edits and went with the next: a step of the work, which says nothing afterwards. What
+    /// linters and compilers find is, however often; a test that failed says something of the work.
+    fn is_momentary(&self, first_edit: Option<Seq>, again: Option<Seq>) -> bool {
+        let is_own = first_edit.is_some_and(|edit| self.events.first() > Some(&edit));
+        let is_once = self.events.len() == 1;
+        let is_step = match self.purpose {
+            Some(Purpose::Test) => trouble::is_of_compiler(&self.said),
+            Some(Purpose::Lint | Purpose::Format | Purpose::Types) => true,
+            Some(Purpose::Build) => is_once || trouble::is_of_compiler(&self.said),
+            _ => is_once,
+        };
+        is_own && is_step && again.is_some()
+    }
+}
+
+/// Programs that ask a service something, and fail for reasons of the question.
+const ASKING_PROGRAMS: [&str; 4] = ["gh", "jq", "curl", "wget"];
 
 /// Returns errors by what they are, each with how it ended, and those of checks that were not seen to pass afterwards.
 fn errors(notes: &Notes, agents: &AgentConventions) -> (Vec<Statement>, Vec<Statement>) {
@@ -268,6 +385,7 @@ fn errors(notes: &Notes, agents: &AgentConventions) -> (Vec<Statement>, Vec<Stat
                 check: check.map(|part| part.name.clone()),
                 is_narrow: check.is_some_and(|part| part.narrow),
                 command,
+                purpose: check.map(|part| part.purpose),
             }),
         }
     };
@@ -285,13 +403,22 @@ fn errors(notes: &Notes, agents: &AgentConventions) -> (Vec<Statement>, Vec<Stat
         }
         let is_plain = run.ok == Some(false) && !run.denied && checks().next().is_none();
         let said = run.said.as_deref().filter(|_| is_plain);
+        let program = command::program(&run.command);
+        let is_asking = program
+            .split(' ')
+            .next()
+            .is_some_and(|name| ASKING_PROGRAMS.contains(&name));
         if let Some(said) = said.filter(|said| {
-            !command::only_looks(&command::program(&run.command)) && !trouble::is_of_shell(said)
+            !is_asking && !command::only_looks(&program) && !trouble::is_of_shell(said)
         }) {
             add(step.seq, said, None, &run.command);
         }
     }
     found.truncate(MAX_ERRORS);
+    let first_edit = notes.steps.iter().find_map(|step| match step.what {
+        What::Edit { failed: false, .. } => Some(step.seq),
+        _ => None,
+    });
     let all_parts = parts(notes);
     let (mut errors, mut problems) = (Vec::new(), Vec::new());
     for error in found {
@@ -304,6 +431,19 @@ fn errors(notes: &Notes, agents: &AgentConventions) -> (Vec<Statement>, Vec<Stat
             Some(check) => check_passed_later(&all_parts, check, error.is_narrow, last),
             None => passed_later(notes, error.command, last),
         };
+        // What does not compile fails in every check of it.
+        let compiled = || {
+            let later = all_parts.partition_point(|(at, _)| *at <= last);
+            let mut later = all_parts[later..].iter();
+            later.any(|(_, part)| {
+                part.ok == Some(true)
+                    && matches!(part.purpose, Purpose::Test | Purpose::Build | Purpose::Lint)
+            })
+        };
+        let is_mended = trouble::is_of_compiler(&error.said) && compiled();
+        if error.is_momentary(first_edit, again) || is_mended && again.is_none() {
+            continue;
+        }
         let program = command::program(error.command);
         let name = error.check.as_deref().unwrap_or(&program);
         let ended = match (again, &error.check) {
@@ -463,15 +603,15 @@ mod tests {
                 0,
             )
             .reply("Committed.\n\nNext steps:\n- Update the changelog");
-        let account = Account::new(&story.notes, &KNOWN_AGENTS);
+        let account = Account::new(&story.notes, None, &KNOWN_AGENTS);
         assert_eq!(texts(&account.goal), ["the cart test is flaky, fix it"]);
         assert_eq!(account.outcome, Outcome::Success);
         assert_eq!(
             texts(&account.done),
             [
+                "committed 1234567 Fix cart",
                 "edited 1 file: cart.rs",
                 "ran `cargo test` 2 times, at last 3 passed",
-                "committed 1234567 Fix cart"
             ]
         );
         assert_eq!((account.files.len(), account.files[0].events.len()), (1, 1));

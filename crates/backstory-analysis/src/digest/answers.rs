@@ -1,6 +1,7 @@
 //! Questions that replies close with, and prompts that answer them.
 
-use super::said::{FILLERS, STEP_VERBS, after_words, has_words, is_deliberation, plain};
+use super::deciding::{FILLERS, STEP_VERBS, is_deliberation};
+use super::said::{after_words, has_words, is_go_on, plain};
 use crate::text;
 
 /// Words that agree, or say who shall act, and nothing of what.
@@ -45,14 +46,46 @@ pub(crate) fn is_answer(prompt: &str, question: &str) -> bool {
     while let Some(shorter) = agreement().find_map(|word| after_words(rest, word)) {
         rest = shorter.trim_start_matches([',', '.', '!', ':', ';', ' ', '-']);
     }
-    let first = rest.split([' ', ',', '.']).next().unwrap_or_default();
+    let first = rest.split([' ', ',', '.', ':']).next().unwrap_or_default();
+    if rest.split_whitespace().count() < MIN_ANSWER_WORDS {
+        return names_alternative(&plain, question);
+    }
     !rest.starts_with(['/', '<', '[', '@'])
         && !plain.contains('?')
         && !is_deliberation(&plain)
-        && rest.split_whitespace().count() >= MIN_ANSWER_WORDS
+        && !asks_or_reports(rest)
         && !STEP_VERBS.contains(&first)
         && !repeats_offer(rest, question)
         && (rest.len() < plain.len() || is_about(&plain, question))
+}
+
+/// Returns whether a short answer is one of the things between which a question lets choose.
+fn names_alternative(answer: &str, question: &str) -> bool {
+    let question = question.to_lowercase();
+    let answer = answer.trim_end_matches(['.', '!']);
+    let is_step = STEP_VERBS
+        .iter()
+        .any(|verb| after_words(answer, verb).is_some());
+    has_words(&question, "or")
+        && answer.chars().any(char::is_alphabetic)
+        && !is_go_on(answer)
+        && !is_step
+        && has_words(&question, answer)
+}
+
+/// Openings of questions that are written without their mark, and of reports of what happened.
+#[rustfmt::skip]
+const ASKING_OR_REPORTING: &[&str] = &[
+    "why", "what", "how", "where", "when", "who", "which", "does", "did", "is there", "is it", "is that", "are there", "are we", "do we", "do you", "have you",
+    "i did", "i've", "i have", "i had", "i was", "i am", "i'm", "i see", "i got", "i get", "we had", "we have", "we already", "it was", "it is", "this has",
+    "this was", "there is", "there was", "there are",
+];
+
+/// Returns whether a text asks without a question mark, or reports something.
+pub(super) fn asks_or_reports(plain: &str) -> bool {
+    ASKING_OR_REPORTING
+        .iter()
+        .any(|words| after_words(plain, words).is_some())
 }
 
 /// Returns whether an answer only orders what the question offers to do.

@@ -3,8 +3,10 @@
 use backstory_event::{Seq, TurnNo};
 
 use super::notes::{Notes, What};
+use super::results::results;
 use super::run_parts::{Purpose, deliveries, parts};
-use super::{Statement, account, decisions, summary};
+use super::topic::Topic;
+use super::{Statement, account, decisions};
 use crate::AgentConventions;
 
 /// State in which a session left its work.
@@ -46,7 +48,7 @@ impl Closing {
             step.map_or(TurnNo::FIRST, |step| step.turn)
         };
         Closing {
-            result: result(notes),
+            result: result(notes, agents),
             open: account::next_steps(notes),
             decisions: decisions::of_user(notes, agents),
             commit: deliveries(notes).rev().find_map(|(seq, part)| {
@@ -58,16 +60,18 @@ impl Closing {
     }
 }
 
-fn result(notes: &Notes) -> Option<Statement> {
-    let mut replies = notes.steps.iter().rev();
-    let (step, reply) = replies.find_map(|step| match &step.what {
-        What::Reply(text) => Some((step, text)),
-        _ => None,
-    })?;
+fn result(notes: &Notes, agents: &AgentConventions) -> Option<Statement> {
+    let results = results(notes, &Topic::new(notes, agents));
+    let last_reply = notes.steps.iter().rev();
+    let mut last_reply = last_reply.filter(|step| matches!(step.what, What::Reply(_)));
+    let last_reply = last_reply.next()?.seq;
+    let result = results
+        .into_iter()
+        .find(|result| result.seq == last_reply)?;
     Some(Statement {
-        text: summary::result_sentence(reply)?,
-        turn: Some(step.turn),
-        events: vec![step.seq],
+        text: result.text,
+        turn: Some(result.turn),
+        events: vec![result.seq],
     })
 }
 

@@ -2,7 +2,9 @@
 
 use super::account::{MOST_STATEMENTS, prompts, quote};
 use super::notes::{Notes, What};
-use super::{Statement, answers, said};
+use super::options::names_options;
+use super::plan::handed_plan;
+use super::{Statement, answers, deciding, said, sentence};
 use crate::AgentConventions;
 
 /// Maximum length of a prompt that is quoted as a whole; of longer ones, the sentence that decides is.
@@ -26,9 +28,13 @@ pub(super) fn of_user(notes: &Notes, agents: &AgentConventions) -> Vec<Statement
     let mut decisions: Vec<Statement> = Vec::new();
     // The question that the last reply ended with.
     let mut asked = None;
+    let mut last_reply = "";
     for step in &notes.steps {
         match &step.what {
-            What::Reply(reply) => asked = answers::closing_question(reply),
+            What::Reply(reply) => {
+                asked = answers::closing_question(reply);
+                last_reply = reply;
+            }
             What::Answer { question, said } if is_choice(said) => {
                 // An option that a prompt chose: the prompt itself says less.
                 decisions.pop_if(|decision| {
@@ -36,9 +42,7 @@ pub(super) fn of_user(notes: &Notes, agents: &AgentConventions) -> Vec<Statement
                         && decision.text.starts_with(&quote(step, said).text)
                 });
                 let said = said.trim_end_matches("(Recommended)").trim_end();
-                let option = question
-                    .as_deref()
-                    .filter(|_| said::option_number(said).is_some());
+                let option = question.as_deref().filter(|_| names_options(said));
                 if delivers(option.unwrap_or(said)) {
                     continue;
                 }
@@ -51,6 +55,9 @@ pub(super) fn of_user(notes: &Notes, agents: &AgentConventions) -> Vec<Statement
             What::Prompt(text) => {
                 let asked = asked.take();
                 if first_prompt == Some(step.seq) {
+                    let is_own = said::is_of_a_person(text, agents) && handed_plan(notes).is_none();
+                    let limits = limits(text).filter(|_| is_own);
+                    decisions.extend(limits.map(|limit| quote(step, limit)));
                     continue;
                 }
                 if takes_back(text) {
@@ -63,7 +70,10 @@ pub(super) fn of_user(notes: &Notes, agents: &AgentConventions) -> Vec<Statement
                         (_, Some(asked)) if answers::is_answer(text, &asked) => {
                             decisions.push(quote(step, &format!("{text} (to: {asked})")));
                         }
-                        (Some(sentence), _) => decisions.push(quote(step, sentence)),
+                        // What the agent said and the user quotes is asked about, not decided.
+                        (Some(sentence), _) if !is_quoted(sentence, last_reply) => {
+                            decisions.push(quote(step, sentence));
+                        }
                         _ => {}
                     }
                 }
@@ -76,6 +86,15 @@ pub(super) fn of_user(notes: &Notes, agents: &AgentConventions) -> Vec<Statement
         decisions.drain(..decisions.len() - MOST_STATEMENTS);
     }
     decisions
+}
+
+/// Minimum number of bytes of a sentence that stands in two texts by no accident.
+const MIN_QUOTE_BYTES: usize = 20;
+
+/// Returns whether a sentence stands in a reply.
+fn is_quoted(sentence: &str, reply: &str) -> bool {
+    let bare = sentence.trim_end_matches(['.', '!', '?']);
+    bare.len() >= MIN_QUOTE_BYTES && reply.contains(bare)
 }
 
 /// Returns whether an answer chooses something, and neither asks nor only says to go on.
@@ -98,19 +117,30 @@ fn delivers(option: &str) -> bool {
 
 /// Returns the part of a prompt that decides: all of a short one, else the first sentence that does.
 fn deciding_part(prompt: &str) -> Option<&str> {
-    if !said::is_decision(prompt) {
+    if !deciding::is_decision(prompt) {
         return None;
     }
     if prompt.len() <= MAX_QUOTED_BYTES {
         return Some(prompt);
     }
-    sentences(prompt).find(|sentence| said::is_decision(sentence))
+    sentences(prompt).find(|sentence| deciding::is_decision(sentence))
+}
+
+/// Maximum length of a first prompt in which limits are looked for; longer ones are specifications, in which everything is one.
+const MAX_FIRST_PROMPT_BYTES: usize = 900;
+
+/// Maximum number of limits that are taken from the first prompt.
+const MAX_LIMITS: usize = 2;
+
+/// Returns the sentences of a first prompt that limit how its work is to be done.
+fn limits(prompt: &str) -> impl Iterator<Item = &str> {
+    let is_short = prompt.len() <= MAX_FIRST_PROMPT_BYTES;
+    let limits = sentences(prompt).filter(|sentence| deciding::is_limit(sentence));
+    limits.take(if is_short { MAX_LIMITS } else { 0 })
 }
 
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    text.split_inclusive(['.', '!', '?', '\n'])
-        .map(str::trim)
-        .filter(|sentence| !sentence.is_empty())
+    text.lines().flat_map(sentence::sentences)
 }
 
 fn takes_back(prompt: &str) -> bool {

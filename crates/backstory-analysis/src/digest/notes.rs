@@ -4,16 +4,16 @@ use backstory_event::{EventView, Seq, TimeMs, TurnNo, UserAnswer};
 use serde::{Deserialize, Serialize};
 
 use super::command::CommandKind;
+use super::options::chosen_options;
 use super::prepared_note::{PreparedCall, PreparedNote, PreparedResult};
 use super::run_parts::{self, RunPart};
-use super::said;
 use crate::{AgentConventions, text};
 
 /// With so many steps, commands that just worked are noted no more.
 const MOST_STEPS: usize = 4_000;
 
 /// Characters that are kept of a reply that another prompt followed, of its beginning and of its end.
-const EARLIER_REPLY: (usize, usize) = (240, 160);
+const EARLIER_REPLY: (usize, usize) = (900, 200);
 
 /// Characters that are kept of an option or a question, of its beginning and of its end.
 const OPTION: (usize, usize) = (240, 60);
@@ -273,14 +273,13 @@ impl Notes {
         }
     }
 
-    /// Returns the option of the last reply that a prompt names by its number.
+    /// Returns the options of the last reply that a prompt names by their numbers or letters.
     fn chosen_option(&self, prompt: &str) -> Option<String> {
-        let number = said::option_number(prompt)?;
         let reply = self.steps.last().and_then(|step| match &step.what {
             What::Reply(text) => Some(text),
             _ => None,
         })?;
-        said::numbered_item(reply, number).map(|item| shortened(item, OPTION))
+        chosen_options(prompt, reply).map(|option| shortened(&option, OPTION))
     }
 
     /// A turn is over: of what the agent said in it only the end matters now, and of that only the gist.

@@ -61,6 +61,9 @@ impl Outcome {
 /// Bytes at the end of the last reply in which work that is still to come is announced.
 const END_OF_REPLY: usize = 400;
 
+/// Bytes at the end of the last reply in which unfinished work is named.
+const MAX_CLOSING_BYTES: usize = 1_500;
+
 /// Judges a session by its notes; says why.
 pub(super) fn judge(notes: &Notes) -> (Outcome, Vec<Statement>) {
     let Some(last) = notes.last else {
@@ -76,6 +79,10 @@ pub(super) fn judge(notes: &Notes) -> (Outcome, Vec<Statement>) {
     };
     let (outcome, mut reasons) = match last {
         _ if let Some(reason) = plan_only(notes) => (Outcome::Planned, vec![reason]),
+        _ if ends_with_plan(notes) => {
+            let why = "the work before was finished, and it ends with a plan for more";
+            (Outcome::Success, vec![because(notes, why)])
+        }
         Last::Prompt => unanswered(notes, stopped),
         Last::Call => under_way(notes, "the log ends while a tool is running"),
         Last::Result => under_way(notes, "the log ends before the agent answered"),
@@ -123,9 +130,9 @@ fn plan_only(notes: &Notes) -> Option<Statement> {
     };
     let plan = |step: &&Step| matches!(step.what, What::Plan(_));
     if let Some(at) = notes.steps.iter().rposition(|step| plan(&step)) {
-        let is_last = !notes.steps[at..].iter().any(changed);
-        let why = "it ends with a plan, and nothing was changed after it";
-        return is_last.then(|| Statement::new(why, vec![notes.steps[at].seq]));
+        let is_only = !notes.steps.iter().any(changed);
+        let why = "it ends with a plan, and nothing was changed";
+        return is_only.then(|| Statement::new(why, vec![notes.steps[at].seq]));
     }
     let wrote_plan = |step: &&Step| match &step.what {
         What::Edit {
@@ -138,6 +145,19 @@ fn plan_only(notes: &Notes) -> Option<Statement> {
     let last = notes.steps.iter().rev().find(wrote_plan)?;
     let why = "only a plan was written";
     (!notes.steps.iter().any(changed)).then(|| Statement::new(why, vec![last.seq]))
+}
+
+/// Returns whether the last thing that was done was to present a plan.
+fn ends_with_plan(notes: &Notes) -> bool {
+    let mut steps = notes.steps.iter().rev();
+    // Who takes a plan to a new session leaves this one by an interruption.
+    let last = steps.find(|step| {
+        !matches!(
+            step.what,
+            What::Reply(_) | What::Interrupted | What::Denied(_)
+        )
+    });
+    last.is_some_and(|step| matches!(step.what, What::Plan(_)))
 }
 
 /// Returns whether a file is a written plan.
@@ -242,6 +262,14 @@ fn answered(notes: &Notes, delivered: &[Statement]) -> (Outcome, Vec<Statement>)
                 "the agent waits for something that still runs",
             )],
         );
+    }
+    // Of a question about what fails the answer is the work.
+    let edited = |step: &Step| matches!(step.what, What::Edit { failed: false, .. });
+    let worked = (notes.steps.iter())
+        .any(|step| Some(step.seq) > asked.map(|step| step.seq) && edited(step));
+    if worked && said::leaves_unfinished(text::ending(reply, MAX_CLOSING_BYTES)) {
+        let why = "the agent says that a part is left";
+        return (Outcome::Partial, vec![because(notes, why)]);
     }
     let mut reasons = vec![because(notes, "the last prompt was answered")];
     reasons.extend(proofs(notes));
@@ -494,6 +522,30 @@ mod tests {
                     .reply("I was unable to reach the server.")
             },
             Outcome::Failed,
+        );
+    }
+
+    #[test]
+    fn what_the_agent_says_is_left_is_left() {
+        let ending = |reply: &str| {
+            let mut story = Story::default();
+            story
+                .prompt("do task 1 and 2")
+                .tool("Edit", "/shop/src/cart.rs", Action::Write, None)
+                .reply(reply);
+            judge(&story.notes).0
+        };
+        assert_eq!(
+            ending("Task 1 is done. Ready to continue with task 2?"),
+            Outcome::Partial
+        );
+        assert_eq!(
+            ending("Fixed both, but three integration tests still fail."),
+            Outcome::Partial
+        );
+        assert_eq!(
+            ending("Both are done. Want me to commit?"),
+            Outcome::Success
         );
     }
 

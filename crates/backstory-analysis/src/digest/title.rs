@@ -2,8 +2,12 @@
 
 use super::notes::{Notes, Step, What};
 use super::plan::{handed_plan, presented_plan};
+use super::request::{first_line, is_informative, requested};
+use super::results::{results, tells_result};
 use super::run_parts::{Purpose, deliveries};
 use super::said;
+use super::sentence::{cut_at_word, plain_text};
+use super::topic::Topic;
 use crate::AgentConventions;
 
 /// Maximum length of a title in characters.
@@ -18,41 +22,41 @@ const FURTHER_CLAUSES: &[&str] = &[
     ", please", "; ", " - ", ", ", " because ", " so that ", " so ", " which ", " when ", " before ", " after ", " against ", " and ",
 ];
 
-/// Openings that say where something was seen, and not what.
-#[rustfmt::skip]
-const PREAMBLES: &[&str] = &[
-    "look at the changes in this branch", "take a look at the changes in this branch", "while looking at the logs", "looking at the logs", "looking at this again",
-    "in this branch",
-];
-
 /// Number of requests that are looked at for a title.
 const MAX_REQUESTS: usize = 12;
 
-/// Openings that ask politely, and say nothing of what for.
-#[rustfmt::skip]
-const POLITE: &[&str] = &[
-    "can you please", "could you please", "would you please", "can you help me to", "can you help me", "can you", "could you", "would you", "please",
-    "i want you to", "i would like you to", "i'd like you to", "i need you to", "i want to", "i would like to", "i'd like to", "i need to",
-    "we need to", "we want to", "let's", "lets", "hi", "hello", "hey", "ok", "okay", "yes", "no", "great", "perfect", "thanks", "alright", "now", "so", "and",
-    "also", "next", "help me to", "help me", "right now", "well", "i think we should", "i think", "then", "you need to", "your task is to", "i've noticed that", "i've noticed", "but",
-    "i noticed that", "i noticed", "can it be that", "i wonder if", "i feel", "it seems", "independently", "first", "for now", "maybe", "quick", "just",
-];
-
-/// Maximum number of commits of which the first one says what the session was about.
+/// Maximum number of commits of which one says what the session was about.
 const MAX_TITLE_COMMITS: usize = 3;
+
+/// Minimum density of a request that says what the session was about.
+const MIN_DENSITY: f32 = 0.22;
+
+/// Factor by which something else has to be denser than a vague request to be the title instead.
+pub(super) const DENSER: f32 = 1.5;
 
 /// Tags in which programs hand over what somebody asked. What stands in others is not asked: reminders, notices, results.
 const TASK_TAGS: &[&str] = &["<task>", "<request>", "<user_request>", "<prompt>"];
 
-/// Returns a title for a session that has none of its agent's or user's: the plan, what a pull request or commit was called, or the request that the work
-/// was done for.
+/// Openings of plans and results that a title can do without.
+#[rustfmt::skip]
+const FRAMES: &[&str] = &["Implementation Plan:", "Plan:", "Plan for", "I've successfully", "I've", "I have", "Successfully"];
+
+/// Returns a title for a session that has none of its agent's or user's: the plan, what a pull request or commit was called, the request
+/// that the work was done for, or its result where no request says what it was about.
 pub fn title(notes: &Notes, agents: &AgentConventions) -> Option<String> {
-    let presented = presented_plan(notes).filter(|title| is_informative(title));
+    title_about(notes, &Topic::new(notes, agents), agents)
+}
+
+pub(super) fn title_about(
+    notes: &Notes,
+    topic: &Topic,
+    agents: &AgentConventions,
+) -> Option<String> {
+    let presented = only_plan(notes).filter(|title| is_informative(title));
     let line = (presented.map(str::to_string))
         .or_else(|| handed_plan(notes).map(plain_text))
-        .or_else(|| named_delivery(notes))
-        .or_else(|| main_request(notes, agents).and_then(requested))
-        .or_else(|| commit_subjects(notes).next())
+        .or_else(|| named_delivery(notes, topic))
+        .or_else(|| request_or_result(notes, topic, agents))
         .or_else(|| {
             let mut requests = requests(notes, agents).take(MAX_REQUESTS);
             requests.find_map(|(_, text)| first_line(text))
@@ -67,29 +71,88 @@ pub fn title(notes: &Notes, agents: &AgentConventions) -> Option<String> {
                     .flatten()
             })
         })?;
-    let line = line.strip_prefix("Plan:").map_or(line.as_str(), str::trim);
-    Some(title_of_line(line))
+    Some(title_of_line(without_frame(&line)))
 }
 
-/// Returns what the command called the pull request, or the first of few commits. What tools printed is not trusted: titles are told to new sessions.
-fn named_delivery(notes: &Notes) -> Option<String> {
+/// Returns the title of the plan that was presented, unless the work was done before it: then the plan is for what comes next.
+fn only_plan(notes: &Notes) -> Option<&str> {
+    let is_plan = |step: &Step| matches!(step.what, What::Plan(_));
+    let is_edit = |step: &Step| matches!(step.what, What::Edit { failed: false, .. });
+    let at = notes.steps.iter().rposition(is_plan)?;
+    let is_next = notes.steps[..at].iter().any(is_edit) && !notes.steps[at..].iter().any(is_edit);
+    presented_plan(notes).filter(|_| !is_next)
+}
+
+/// Returns a line without what it is: a plan, or a result.
+fn without_frame(line: &str) -> &str {
+    let rest = FRAMES.iter().find_map(|frame| line.strip_prefix(frame));
+    rest.map_or(line, str::trim)
+}
+
+/// Returns what the command called the pull request, or the densest of few commits. What tools printed is not trusted: titles are told to
+/// new sessions.
+fn named_delivery(notes: &Notes, topic: &Topic) -> Option<String> {
     let request = deliveries(notes).rev().find_map(|(_, part)| {
         let is_named = part.purpose == Purpose::PullRequest && is_informative(&part.name);
         is_named.then(|| part.name.clone())
     });
     request.or_else(|| {
         let commits = deliveries(notes).filter(|(_, part)| part.purpose == Purpose::Commit);
-        let mut subjects = commit_subjects(notes).filter(|subject| is_informative(subject));
+        let subjects = commit_subjects(notes).filter(|subject| is_informative(subject));
         (commits.count() <= MAX_TITLE_COMMITS)
-            .then(|| subjects.next())
+            .then(|| densest(subjects, topic))
             .flatten()
+            .map(|(_, subject)| subject)
     })
 }
 
-/// Returns the subjects that commands gave commits.
+/// Returns the request that the work was done for; where it says nothing of what, the commit, other request or result that says most.
+fn request_or_result(notes: &Notes, topic: &Topic, agents: &AgentConventions) -> Option<String> {
+    let request = main_request(notes, agents).and_then(requested);
+    let density = request.as_deref().map_or(0.0, |line| topic.density(line));
+    // What somebody saw says less than what was done about it.
+    let is_report = request.as_deref().is_some_and(is_report);
+    if density >= MIN_DENSITY && !is_report {
+        return request;
+    }
+    let least = if is_report { density } else { DENSER * density };
+    let requests = requests(notes, agents).take(MAX_REQUESTS);
+    let requests = requests.filter_map(|(_, text)| requested(text));
+    let results = results(notes, topic).into_iter();
+    let results = results.filter(|result| tells_result(&result.text));
+    let others = commit_subjects(notes)
+        .chain(requests)
+        .chain(results.map(|result| result.text));
+    match densest(others, topic) {
+        Some((other, line)) if other >= MIN_DENSITY && other > least => Some(line),
+        _ => request.or_else(|| commit_subjects(notes).next()),
+    }
+}
+
+/// Openings of lines that report what somebody saw.
+#[rustfmt::skip]
+const REPORTS: &[&str] = &[
+    "i just ", "i'm currently ", "i am currently ", "i'm getting ", "i am getting ", "i get ", "i got ", "i see ", "this is ", "this was ", "when ", "here is ",
+    "here's ", "there is ", "there are ", "i have ", "i had ", "i opened ", "i was ", "we have ", "we got ", "it looks ", "seems ", "any ideas",
+];
+
+fn is_report(line: &str) -> bool {
+    let lower = line.to_lowercase();
+    REPORTS.iter().any(|opening| lower.starts_with(opening))
+}
+
+/// Returns the line that is most about the topic, the first of equals, with its density.
+fn densest(lines: impl Iterator<Item = String>, topic: &Topic) -> Option<(f32, String)> {
+    let lines = lines.map(|line| (topic.density(&line), line));
+    lines.reduce(|best, line| if line.0 > best.0 { line } else { best })
+}
+
+/// Returns the subjects that commands gave commits, without those of merges.
 fn commit_subjects(notes: &Notes) -> impl Iterator<Item = String> {
     let commits = deliveries(notes).map(|(_, part)| part);
-    let commits = commits.filter(|part| part.purpose == Purpose::Commit && !part.name.is_empty());
+    let commits = commits.filter(|part| {
+        part.purpose == Purpose::Commit && !part.name.is_empty() && !part.name.starts_with("Merge ")
+    });
     commits.map(|part| part.name.clone())
 }
 
@@ -177,242 +240,6 @@ pub(super) fn requests<'n>(
 ) -> impl Iterator<Item = (&'n Step, &'n str)> {
     let is_program_text = agents.is_program_text;
     super::prompts(notes).filter(move |(_, text)| !is_program_text(text) && !said::is_go_on(text))
-}
-
-/// Returns what a prompt asks for, as a short line; `None` where it does not say.
-fn requested(prompt: &str) -> Option<String> {
-    let mut lines = prompt
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty());
-    lines.find_map(|line| {
-        let line = without_tag(line);
-        if let Some(role) = role(line) {
-            return Some(plain_text(first_sentence(role)));
-        }
-        if is_pasted(line) {
-            return None;
-        }
-        let line = without_command(line).filter(|line| !is_address(line))?;
-        let line = line
-            .trim_start_matches(['#', '*', '-', '>', ' '])
-            .trim_end_matches(':');
-        let line = without_polite(line);
-        let sentence = first_sentence(line);
-        is_informative(sentence).then(|| plain_text(sentence))
-    })
-}
-
-fn first_line(prompt: &str) -> Option<String> {
-    let mut lines = prompt.lines().map(str::trim);
-    let line = lines.find(|line| line.chars().any(char::is_alphabetic))?;
-    Some(plain_text(line.trim_start_matches('/')))
-}
-
-/// Returns the role that a program gives the agent: `You are a release manager.`
-fn role(line: &str) -> Option<&str> {
-    let rest = line.strip_prefix("You are ")?;
-    let rest = ["a ", "an ", "the "]
-        .iter()
-        .find_map(|article| rest.strip_prefix(article))?;
-    is_informative(rest).then_some(rest)
-}
-
-fn is_address(line: &str) -> bool {
-    line.trim_start_matches('[').starts_with("http") && !line.contains(' ')
-}
-
-/// Returns an address by what people know it by: `https://host/owner/repo/issues/5#note` is `owner/repo/issues/5`.
-fn short_address(word: &str) -> String {
-    let bare = word.trim_start_matches(['[', '(', '<']);
-    let address = bare
-        .strip_prefix("https://")
-        .or_else(|| bare.strip_prefix("http://"));
-    let Some(address) = address else {
-        return word.to_string();
-    };
-    let end = address
-        .find([']', ')', '>', '#', '?'])
-        .unwrap_or(address.len());
-    let parts: Vec<&str> = address[..end].trim_end_matches('/').split('/').collect();
-    // The host says little, unless there is nothing else.
-    parts[usize::from(parts.len() > 1)..].join("/")
-}
-
-/// Returns a line without the tag that it begins with: programs frame what they ask.
-fn without_tag(line: &str) -> &str {
-    let tag = line.strip_prefix('<').and_then(|rest| rest.split_once('>'));
-    match tag {
-        Some((name, rest)) if name.starts_with(char::is_alphabetic) => {
-            let closing = format!("</{name}>");
-            rest.strip_suffix(closing.as_str()).unwrap_or(rest).trim()
-        }
-        _ => line,
-    }
-}
-
-/// Returns a prompt without the slash command that it begins with; `None` where nothing else is there.
-fn without_command(line: &str) -> Option<&str> {
-    match line.strip_prefix(['/', '$']) {
-        Some(rest) if rest.starts_with(char::is_alphabetic) => {
-            let (name, arguments) = rest.split_once(char::is_whitespace)?;
-            // A path is no command.
-            if name.contains('/') {
-                Some(line)
-            } else {
-                Some(arguments.trim())
-            }
-        }
-        _ => Some(line),
-    }
-}
-
-/// Returns whether a line is output, code or a frame, not a person's words.
-fn is_pasted(line: &str) -> bool {
-    let is_console = line.contains(":\\") && line.contains('>')
-        || line.starts_with("$ ")
-        || line.starts_with("PS ");
-    let is_tag = line.starts_with('<')
-        || line.starts_with("```")
-        || line.starts_with('{')
-        || line.starts_with('[');
-    let letters = line.chars().filter(|letter| letter.is_alphabetic()).count();
-    let all = line
-        .chars()
-        .filter(|letter| !letter.is_whitespace())
-        .count();
-    let is_output = line.starts_with(['•', '⨯', '✓', '✗', '│', '└', '├'])
-        || [
-            "Cloning ",
-            "remote: ",
-            "fatal: ",
-            "error: ",
-            "warning: ",
-            "npm ",
-        ]
-        .iter()
-        .any(|opening| line.starts_with(opening));
-    is_console
-        || is_tag
-        || is_output
-        || is_address(line)
-        || letters * 2 < all
-        || FRAMES
-            .iter()
-            .any(|frame| line.to_lowercase().starts_with(frame))
-}
-
-/// Lines that announce what follows.
-const FRAMES: &[&str] = &[
-    "implement the following plan",
-    "this session is being continued",
-    "caveat:",
-    "base directory for this skill",
-    "you are ",
-];
-
-fn without_polite(line: &str) -> &str {
-    let mut rest = line.trim();
-    loop {
-        let lower = rest.to_lowercase();
-        let shorter = POLITE.iter().chain(PREAMBLES).find_map(|words| {
-            // Lower case may be of another length in other scripts.
-            let after = lower
-                .strip_prefix(words)
-                .and_then(|_| rest.get(words.len()..))?;
-            after
-                .starts_with([' ', ',', '.', '!', ':', '-'])
-                .then(|| after.trim_start_matches([' ', ',', '.', '!', ':', '-']))
-        });
-        match shorter {
-            Some(shorter) if shorter.chars().any(char::is_alphabetic) => rest = shorter,
-            _ => return rest,
-        }
-    }
-}
-
-/// Returns the first sentence of a line, without its full stop. Very short ones are taken together with the next.
-fn first_sentence(line: &str) -> &str {
-    let enough = |end: &usize| *end >= 12;
-    let end = sentence_ends(line).find(enough);
-    end.map_or(line, |end| &line[..end])
-}
-
-/// Returns where sentences of a line end, before their full stops. A dot within a name or an address ends none.
-fn sentence_ends(line: &str) -> impl Iterator<Item = usize> {
-    let ends = line.char_indices().filter(|(at, letter)| {
-        let rest = &line[at + letter.len_utf8()..];
-        match letter {
-            '.' | '!' | '?' | ';' => rest.is_empty() || rest.starts_with(' '),
-            '。' => true,
-            _ => false,
-        }
-    });
-    ends.map(|(at, _)| at)
-}
-
-/// Returns the sentences of a line.
-pub(super) fn sentences(line: &str) -> Vec<&str> {
-    let mut sentences = Vec::new();
-    let mut start = 0;
-    for end in sentence_ends(line).chain([line.len()]) {
-        // A question keeps its mark, by which it is known.
-        let stop = line[end..].chars().next().filter(|mark| *mark == '?');
-        let sentence = &line[start..end + stop.map_or(0, char::len_utf8)];
-        if sentence.chars().any(char::is_alphabetic) {
-            sentences.push(sentence.trim());
-        }
-        start = end + line[end..].chars().next().map_or(0, char::len_utf8);
-    }
-    sentences
-}
-
-/// Returns whether a line has enough words to say what something is about.
-fn is_informative(line: &str) -> bool {
-    let words = line
-        .split(|letter: char| !letter.is_alphanumeric())
-        .filter(|word| word.chars().count() >= 3);
-    let wide = line
-        .chars()
-        .filter(|letter| *letter as u32 >= 0x2e80)
-        .count();
-    let vague = [
-        "yes and yes",
-        "continue from where",
-        "can we continue from",
-        "fix all",
-        "commit this",
-        "do it",
-        "fix this",
-        "fix it",
-        "what do you think",
-        "are you sure",
-    ];
-    let lower = line.to_lowercase();
-    !vague
-        .iter()
-        .any(|words| lower.starts_with(words) && lower.len() < words.len() + 12)
-        && (words.count() >= 3 || wide >= 4)
-}
-
-pub(super) fn plain_text(line: &str) -> String {
-    let words: Vec<String> = line.split_whitespace().map(short_address).collect();
-    words.join(" ").replace("**", "")
-}
-
-pub(super) fn cut_at_word(line: &str, most: usize) -> String {
-    if line.chars().count() <= most {
-        return line.trim_end_matches(['.', ',', ' ', ':']).to_string();
-    }
-    let cut: String = line.chars().take(most - 1).collect();
-    let end = cut
-        .rfind(' ')
-        .filter(|end| *end > most / 2)
-        .unwrap_or(cut.len());
-    format!(
-        "{}…",
-        cut[..end].trim_end_matches([',', '.', ';', ':', ' ', '('])
-    )
 }
 
 #[cfg(test)]

@@ -137,7 +137,39 @@ pub(crate) fn is_informative(told: &str, agents: &AgentConventions) -> bool {
         && !is_well
         && !EXIT_CODES.iter().any(|words| lower.starts_with(words))
         && !(agents.is_tool_slip)(told)
+        && !is_log_line(&lower)
+        && !OF_RUNNERS.iter().any(|words| lower.contains(words))
         && (says_error || has_place(&lower))
+}
+
+/// Words of shells and task runners about a call that was wrong, or about a task that failed for a reason of its own.
+const OF_RUNNERS: [&str; 4] = [
+    "error task failed",
+    "error no task ",
+    "(eval):",
+    "recipe for target",
+];
+
+/// Words of compilers, which say that something does not compile and nothing of what it does.
+#[rustfmt::skip]
+const COMPILER_WORDS: &[&str] = &[
+    "undefined:", "cannot use ", "imported and not used", "declared and not used", "expected '", "syntax error", "syntaxerror", "error[e", "error ts",
+    "not enough arguments", "too many arguments", "is not a type", "could not import", "no required module", "has no field or method", "cannot find ",
+    "unexpected token", "mismatched types", "indentationerror", "unresolved import", "expected declaration", "redeclared in this block", "missing return",
+    "assignment mismatch", "build failed", "has no member", "cannot find symbol", "is not assignable",
+];
+
+/// Returns whether a compiler said it.
+pub(super) fn is_of_compiler(told: &str) -> bool {
+    let lower = told.to_lowercase();
+    COMPILER_WORDS.iter().any(|words| lower.contains(words))
+}
+
+/// Returns whether a line was logged below the level of an error.
+fn is_log_line(line: &str) -> bool {
+    let starts_with_date = line.starts_with(|letter: char| letter.is_ascii_digit());
+    let levels = [" info ", " debug ", " trace "];
+    starts_with_date && levels.iter().any(|level| line.contains(level))
 }
 
 /// Returns whether a line begins with a place in a file.

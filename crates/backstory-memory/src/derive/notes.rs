@@ -32,7 +32,7 @@ impl Consumer for NoteTaker {
     fn info(&self) -> ConsumerInfo {
         ConsumerInfo {
             name: Cow::Borrowed(NOTES),
-            version: 3,
+            version: 4,
             before_eviction: true,
             follows_titles: false,
         }

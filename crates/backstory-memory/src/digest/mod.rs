@@ -6,6 +6,7 @@ mod plans;
 mod record;
 mod renew;
 mod summary;
+mod symbols;
 mod verdicts;
 
 use std::path::Path;
@@ -99,7 +100,7 @@ pub(crate) fn outcome_and_title(
     row: &SessionRow,
 ) -> Result<(String, Option<String>)> {
     let notes = readable_notes(store, row.id, &row.agent)?;
-    let outcome = Account::new(&notes, &AGENT_CONVENTIONS).outcome;
+    let outcome = Account::new(&notes, None, &AGENT_CONVENTIONS).outcome;
     let title = title(&notes, &AGENT_CONVENTIONS);
     Ok((outcome.name().to_string(), title))
 }
@@ -132,7 +133,12 @@ impl Session<'_> {
     /// Returns the digest, as of the last stored event.
     pub fn digest(&self) -> Result<WithDamage<Digest>> {
         let notes = session_notes(&self.memory.store, self.row.id, &self.row.agent)?;
-        let account = Account::new(&notes, &AGENT_CONVENTIONS);
+        let mut account = Account::new(&notes, self.row.title.as_deref(), &AGENT_CONVENTIONS);
+        if let Some(symbols) =
+            symbols::changed_symbols(&self.memory.store, self.row.id, &account.files)?
+        {
+            account.add_symbols(symbols);
+        }
         let digest = Digest {
             session: self.row.clone(),
             headline: account.headline,

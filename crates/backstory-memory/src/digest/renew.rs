@@ -13,7 +13,7 @@ use crate::read::{unless_damaged, visit, visit_stored};
 pub(crate) fn digest_row(session: SessionId, notes: &Notes) -> DigestRow {
     DigestRow {
         session,
-        outcome: Account::new(notes, &AGENT_CONVENTIONS)
+        outcome: Account::new(notes, None, &AGENT_CONVENTIONS)
             .outcome
             .name()
             .to_string(),

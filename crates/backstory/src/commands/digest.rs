@@ -116,15 +116,17 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Prints the statements behind their heading, the last ones if there are too many: what came last tells most of what came of it.
+    /// Prints the statements behind their heading. If there are too many: the first ones of those that are in the order of their weight, else
+    /// the last ones.
     fn print(&self, out: &mut impl Write, is_full: bool) -> Result<(), Error> {
         let shown = if is_full { usize::MAX } else { self.shown };
         let left_out = match self.heading {
+            // Further reasons say nothing that is not elsewhere.
             "Outcome" => 0,
             _ => self.statements.len().saturating_sub(shown),
         };
         let statements = match self.heading {
-            "Outcome" => &self.statements[..self.statements.len().min(shown)],
+            "Outcome" | "Done" => &self.statements[..self.statements.len().min(shown)],
             _ => &self.statements[left_out..],
         };
         let more = match left_out {

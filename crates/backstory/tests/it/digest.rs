@@ -13,6 +13,30 @@ fn texts(statements: &Value) -> Vec<&str> {
 }
 
 #[test]
+fn changed_functions_are_among_the_things_done() {
+    let environment = Environment::new();
+    environment.write_all(sample::story(STORY_END));
+    environment.sweep();
+    let changes = environment.json(&["changes", "--limit", "0"]);
+    let changes = changes["changes"].as_array().unwrap();
+    let (session, name) = changes
+        .iter()
+        .find_map(|change| {
+            let symbol = change["symbols"].get(0)?;
+            Some((change["session"].as_str()?, symbol["name"].as_str()?))
+        })
+        .unwrap();
+    let digest = environment.json(&["digest", session]);
+    let done = texts(&digest["done"]);
+    let place = |words: &str| done.iter().position(|text| text.contains(words));
+    assert_eq!(
+        place(&format!("`{name}`")),
+        place("edited ").map(|at| at + 1),
+        "{done:?}"
+    );
+}
+
+#[test]
 fn a_session_is_told_in_short() {
     let environment = Environment::new();
     environment.write_all(sample::story(STORY_END));
