@@ -157,7 +157,7 @@ fn is_temporary(folder: &str) -> bool {
     ];
     let is_below = |root: &str| {
         lower
-            .strip_prefix(*root)
+            .strip_prefix(root)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     roots.iter().any(|root| is_below(root))

@@ -10,6 +10,8 @@ mod closing;
 mod command;
 mod deciding;
 mod decisions;
+mod done;
+mod errors;
 mod noted;
 mod notes;
 mod options;

@@ -1,13 +1,13 @@
 //! Outcome of a session, and the evidence for it.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use backstory_event::Seq;
 use serde::{Deserialize, Serialize};
 
 use super::Statement;
 use super::notes::{Last, Notes, Run, Step, What};
+use super::plan::{ends_with_plan, plan_only};
 use super::run_parts::{Purpose, RunPart, deliveries, parts};
 use super::said;
 use crate::text;
@@ -113,62 +113,6 @@ fn delivered(notes: &Notes) -> Vec<Statement> {
         Some(Statement::new(what, vec![*seq]))
     };
     kinds.into_iter().filter_map(last).collect()
-}
-
-/// Returns why a session made only a plan, if it did: nothing else was changed or delivered after the last one was presented, or every file
-/// that was changed is a plan.
-fn plan_only(notes: &Notes) -> Option<Statement> {
-    let delivered: HashSet<Seq> = deliveries(notes).map(|(seq, _)| seq).collect();
-    let changed = |step: &Step| match &step.what {
-        What::Edit {
-            paths,
-            failed: false,
-            ..
-        } => paths.iter().any(|path| !is_plan(path)),
-        What::Run(_) => delivered.contains(&step.seq),
-        _ => false,
-    };
-    let plan = |step: &&Step| matches!(step.what, What::Plan(_));
-    if let Some(at) = notes.steps.iter().rposition(|step| plan(&step)) {
-        let is_only = !notes.steps.iter().any(changed);
-        let why = "it ends with a plan, and nothing was changed";
-        return is_only.then(|| Statement::new(why, vec![notes.steps[at].seq]));
-    }
-    let wrote_plan = |step: &&Step| match &step.what {
-        What::Edit {
-            paths,
-            failed: false,
-            ..
-        } => paths.iter().all(|path| is_plan(path)),
-        _ => false,
-    };
-    let last = notes.steps.iter().rev().find(wrote_plan)?;
-    let why = "only a plan was written";
-    (!notes.steps.iter().any(changed)).then(|| Statement::new(why, vec![last.seq]))
-}
-
-/// Returns whether the last thing that was done was to present a plan.
-fn ends_with_plan(notes: &Notes) -> bool {
-    let mut steps = notes.steps.iter().rev();
-    // Who takes a plan to a new session leaves this one by an interruption.
-    let last = steps.find(|step| {
-        !matches!(
-            step.what,
-            What::Reply(_) | What::Interrupted | What::Denied(_)
-        )
-    });
-    last.is_some_and(|step| matches!(step.what, What::Plan(_)))
-}
-
-/// Returns whether a file is a written plan.
-fn is_plan(path: &str) -> bool {
-    let path = path.to_lowercase().replace('\\', "/");
-    let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
-    let is_text = [".md", ".markdown", ".txt"]
-        .iter()
-        .any(|extension| name.ends_with(extension));
-    let mut folders = folder.rsplit('/');
-    is_text && (name.contains("plan") || folders.any(|folder| folder == "plans"))
 }
 
 /// Judges a session whose log ends in the middle of a turn: what was done last may have been its end.

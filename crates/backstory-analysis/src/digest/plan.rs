@@ -1,7 +1,12 @@
 //! Plans: presented at the end of one session, carried out by another.
 
-use super::notes::{Notes, What};
-use super::prompts;
+use std::collections::HashSet;
+
+use backstory_event::Seq;
+
+use super::notes::{Notes, Step, What};
+use super::run_parts::deliveries;
+use super::{Statement, prompts};
 
 /// Frame around a plan that is handed to a new session.
 const FRAME: &str = "implement the following plan";
@@ -35,6 +40,62 @@ pub fn is_same_plan(one: &str, other: &str) -> bool {
         letters.flat_map(char::to_lowercase).collect()
     };
     plain(one) == plain(other)
+}
+
+/// Returns why a session made only a plan, if it did: nothing else was changed or delivered after the last one was presented, or every file
+/// that was changed is a plan.
+pub(super) fn plan_only(notes: &Notes) -> Option<Statement> {
+    let delivered: HashSet<Seq> = deliveries(notes).map(|(seq, _)| seq).collect();
+    let changed = |step: &Step| match &step.what {
+        What::Edit {
+            paths,
+            failed: false,
+            ..
+        } => paths.iter().any(|path| !is_plan(path)),
+        What::Run(_) => delivered.contains(&step.seq),
+        _ => false,
+    };
+    let plan = |step: &&Step| matches!(step.what, What::Plan(_));
+    if let Some(at) = notes.steps.iter().rposition(|step| plan(&step)) {
+        let is_only = !notes.steps.iter().any(changed);
+        let why = "it ends with a plan, and nothing was changed";
+        return is_only.then(|| Statement::new(why, vec![notes.steps[at].seq]));
+    }
+    let wrote_plan = |step: &&Step| match &step.what {
+        What::Edit {
+            paths,
+            failed: false,
+            ..
+        } => paths.iter().all(|path| is_plan(path)),
+        _ => false,
+    };
+    let last = notes.steps.iter().rev().find(wrote_plan)?;
+    let why = "only a plan was written";
+    (!notes.steps.iter().any(changed)).then(|| Statement::new(why, vec![last.seq]))
+}
+
+/// Returns whether the last thing that was done was to present a plan.
+pub(super) fn ends_with_plan(notes: &Notes) -> bool {
+    let mut steps = notes.steps.iter().rev();
+    // Who takes a plan to a new session leaves this one by an interruption.
+    let last = steps.find(|step| {
+        !matches!(
+            step.what,
+            What::Reply(_) | What::Interrupted | What::Denied(_)
+        )
+    });
+    last.is_some_and(|step| matches!(step.what, What::Plan(_)))
+}
+
+/// Returns whether a file is a written plan.
+fn is_plan(path: &str) -> bool {
+    let path = path.to_lowercase().replace('\\', "/");
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let is_text = [".md", ".markdown", ".txt"]
+        .iter()
+        .any(|extension| name.ends_with(extension));
+    let mut folders = folder.rsplit('/');
+    is_text && (name.contains("plan") || folders.any(|folder| folder == "plans"))
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ fn changed_functions_are_among_the_things_done() {
         .unwrap();
     let digest = environment.json(&["digest", session]);
     let done = texts(&digest["done"]);
-    let place = |words: &str| done.iter().position(|text| text.contains(words));
+    let place = |words: &str| done.iter().rposition(|text| text.contains(words));
     assert_eq!(
         place(&format!("`{name}`")),
         place("edited ").map(|at| at + 1),
