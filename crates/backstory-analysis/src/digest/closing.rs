@@ -65,9 +65,10 @@ fn result(notes: &Notes, agents: &AgentConventions) -> Option<Statement> {
     let last_reply = notes.steps.iter().rev();
     let mut last_reply = last_reply.filter(|step| matches!(step.what, What::Reply(_)));
     let last_reply = last_reply.next()?.seq;
+    let is_answer = !(notes.steps.iter()).any(|step| matches!(step.what, What::Edit { .. }));
     let result = results
         .into_iter()
-        .find(|result| result.seq == last_reply)?;
+        .find(|result| result.seq == last_reply && (result.tells || is_answer))?;
     Some(Statement {
         text: result.text,
         turn: Some(result.turn),

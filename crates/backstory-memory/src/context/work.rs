@@ -159,6 +159,8 @@ impl Work<'_> {
             Some(summary) => quoted(last_sentence(&summary.summary), MAX_RESULT),
             None => (closing.result.as_ref()).and_then(|result| quoted(&result.text, MAX_RESULT)),
         };
+        // A title that was made of the result says it already.
+        let result = result.filter(|result| *result != self.title);
         parts.extend(result.map(|result| format!("\"{result}\"")));
         let open = match written.and_then(|summary| summary.next.as_deref()) {
             Some(next) => quoted(next, MAX_PROMPT),
