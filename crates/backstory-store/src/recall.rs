@@ -83,7 +83,7 @@ impl Store {
     /// The projects whose root or remote is or ends with a name.
     pub fn projects_named(&self, name: &str) -> Result<Vec<Project>> {
         // Letters that are patterns to LIKE are common in names.
-        let query = "SELECT root, remote FROM projects WHERE root = ?1 OR substr(root, -length(?1) - 1) = '/' || ?1 \
+        let query = "SELECT root, remote FROM projects WHERE root = ?1 OR substr(root, -length(?1) - 1) IN ('/' || ?1, '\\' || ?1) \
              OR remote = ?1 OR substr(remote, -length(?1) - 1) = '/' || ?1";
         let mut statement = self.connection.prepare_cached(query)?;
         let rows = statement.query_map([name.trim_end_matches('/')], |row| {

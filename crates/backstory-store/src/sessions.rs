@@ -221,7 +221,7 @@ impl SessionFilter {
             let name = project.trim_end_matches('/');
             add(
                 // Not LIKE: names have letters that are patterns to it, and long ones are too complex.
-                "(root = ? OR substr(root, 1, length(?) + 1) = ? || '/' OR lower(substr(root, -length(?) - 1)) = '/' || lower(?) \
+                "(root = ? OR substr(root, 1, length(?) + 1) = ? || '/' OR lower(substr(root, -length(?) - 1)) IN ('/' || lower(?), '\\' || lower(?)) \
                  OR lower(substr(remote, -length(?) - 1)) = '/' || lower(?))",
                 name.to_string().into(),
             );

@@ -33,6 +33,8 @@ pub struct LastCheck {
     pub purpose: Purpose,
     /// True if it passed.
     pub ok: bool,
+    /// True if only some tests or files were selected.
+    pub is_narrow: bool,
     /// Turn of the run.
     pub turn: TurnNo,
     /// Number of runs.
@@ -89,11 +91,17 @@ const MAX_CHECKS: usize = 200;
 fn last_checks(notes: &Notes, turn_of: impl Fn(Seq) -> TurnNo) -> Vec<LastCheck> {
     let mut checks: Vec<LastCheck> = Vec::new();
     for (seq, part) in parts(notes) {
-        // A run of some tests only says nothing of the others.
-        let Some(ok) = part.ok.filter(|ok| !(part.narrow && *ok)) else {
+        let Some(ok) = part.ok else {
             continue;
         };
         if part.purpose.is_delivery() || part.name.is_empty() {
+            continue;
+        }
+        // A run of some tests only says nothing of the others, but that those which failed alone pass.
+        let failed = checks
+            .iter()
+            .find(|check| check.name == part.name && !check.ok);
+        if part.narrow && ok && !failed.is_some_and(|check| check.is_narrow) {
             continue;
         }
         if checks.len() == MAX_CHECKS {
@@ -105,6 +113,7 @@ fn last_checks(notes: &Notes, turn_of: impl Fn(Seq) -> TurnNo) -> Vec<LastCheck>
             name: part.name.clone(),
             purpose: part.purpose,
             ok,
+            is_narrow: part.narrow,
             turn: turn_of(seq),
             runs: runs + 1,
         });

@@ -71,7 +71,10 @@ pub(super) fn of_user(notes: &Notes, agents: &AgentConventions) -> Vec<Statement
                             decisions.push(quote(step, &format!("{text} (to: {asked})")));
                         }
                         // What the agent said and the user quotes is asked about, not decided.
-                        (Some(sentence), _) if !is_quoted(sentence, last_reply) => {
+                        (Some(sentence), _)
+                            if !is_quoted(sentence, last_reply)
+                                && !sentence.trim_end().ends_with('?') =>
+                        {
                             decisions.push(quote(step, sentence));
                         }
                         _ => {}

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use backstory_event::Seq;
 
-use super::account::MOST_STATEMENTS;
 use super::notes::{Notes, What};
 use super::results::ResultSentence;
 use super::run_parts::{Purpose, parts};
@@ -21,9 +20,8 @@ pub(super) fn done(notes: &Notes, results: &[ResultSentence]) -> Vec<Statement> 
     let (deliveries, checks) = checks_and_deliveries(notes);
     let edits = edited_files(notes);
     let mut done = best_results(results, edits.is_some() || !deliveries.is_empty());
-    let kept = MOST_STATEMENTS.saturating_sub(done.len() + MAX_CHECKS + 1);
     // What was delivered last tells most of what came of it.
-    done.extend(deliveries.into_iter().rev().take(kept));
+    done.extend(deliveries.into_iter().rev().take(MAX_DELIVERIES));
     done.extend(edits);
     done.extend(checks.into_iter().take(MAX_CHECKS));
     done
@@ -82,6 +80,9 @@ fn edited_files(notes: &Notes) -> Option<Statement> {
     let text = format!("{EDITED}{files}: {}{more}", names.join(", "));
     (!changed.is_empty()).then(|| Statement::new(&text, events))
 }
+
+/// Maximum number of deliveries among the things done.
+const MAX_DELIVERIES: usize = 100;
 
 /// Maximum number of checks among the things done.
 const MAX_CHECKS: usize = 8;

@@ -115,16 +115,16 @@ pub(super) fn errors(notes: &Notes, agents: &AgentConventions) -> (Vec<Statement
             Some(check) => check_passed_later(&all_parts, check, error.is_narrow, last),
             None => passed_later(notes, error.command, last),
         };
-        // What does not compile fails in every check of it.
-        let compiled = || {
-            let later = all_parts.partition_point(|(at, _)| *at <= last);
-            let mut later = all_parts[later..].iter();
-            later.any(|(_, part)| {
-                part.ok == Some(true)
-                    && matches!(part.purpose, Purpose::Test | Purpose::Build | Purpose::Lint)
+        let later = all_parts.partition_point(|(at, _)| *at <= last);
+        let passed_as = |purposes: &[Purpose]| {
+            let is_wide = |part: &RunPart| error.is_narrow || !part.narrow;
+            (all_parts[later..].iter()).any(|(_, part)| {
+                part.ok == Some(true) && is_wide(part) && purposes.contains(&part.purpose)
             })
         };
-        let is_mended = trouble::is_of_compiler(&error.said) && compiled();
+        // What does not compile fails in every check of it.
+        let is_mended = trouble::is_of_compiler(&error.said)
+            && passed_as(&[Purpose::Test, Purpose::Build, Purpose::Lint]);
         if error.is_momentary(first_edit, again) || is_mended && again.is_none() {
             continue;
         }
@@ -135,6 +135,9 @@ pub(super) fn errors(notes: &Notes, agents: &AgentConventions) -> (Vec<Statement
                 let how = edits_between(notes, last, again);
                 format!("; `{name}` passed later{how}")
             }
+            (None, Some(_)) if error.purpose.is_some_and(|purpose| passed_as(&[purpose])) => {
+                "; a check like it passed later".to_string()
+            }
             (None, Some(_)) => format!("; `{name}` was not seen to pass after it"),
             (None, None) => String::new(),
         };
@@ -142,7 +145,9 @@ pub(super) fn errors(notes: &Notes, agents: &AgentConventions) -> (Vec<Statement
         cited.extend(again);
         cited.dedup();
         let text = format!("{}{times}{ended}", error.said);
-        if error.check.is_some() && again.is_none() {
+        // The same may have passed under another name.
+        let stands = |purpose: Purpose| again.is_none() && !passed_as(&[purpose]);
+        if error.check.is_some() && error.purpose.is_some_and(stands) {
             problems.push(Statement::new(&text, cited.clone()));
         }
         errors.push(Statement::new(&text, cited));

@@ -33,6 +33,12 @@ pub struct Notes {
     pub steps: Vec<Step>,
     /// The last event of the conversation.
     pub last: Option<Last>,
+    /// Git branch of the last turn in which something was changed: what ends a session may stand on another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_branch: Option<String>,
+    /// Git branch of the last turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    turn_branch: Option<String>,
     /// Calls that were not worth a step unless they fail.
     open: Vec<OpenCall>,
 }
@@ -187,7 +193,8 @@ impl Notes {
     pub fn add_event(&mut self, place: EventPlace, note: PreparedNote) {
         self.events = place.seq;
         match note {
-            PreparedNote::Prompt(text) => {
+            PreparedNote::Prompt { text, branch } => {
+                self.turn_branch = branch;
                 let option = self.chosen_option(&text);
                 self.close_turn();
                 let answer = option.map(|option| What::Answer {
@@ -251,6 +258,9 @@ impl Notes {
     }
 
     fn add(&mut self, place: EventPlace, what: What) {
+        if matches!(what, What::Edit { .. }) && self.turn_branch.is_some() {
+            self.work_branch.clone_from(&self.turn_branch);
+        }
         self.steps.push(Step {
             seq: place.seq,
             turn: place.turn,

@@ -17,7 +17,12 @@ const COMMAND: (usize, usize) = (160, 40);
 /// Note of one event, before it is joined with others.
 pub enum PreparedNote {
     /// A prompt, shortened.
-    Prompt(String),
+    Prompt {
+        /// Its text, shortened.
+        text: String,
+        /// Git branch on which its turn begins, if it says.
+        branch: Option<String>,
+    },
     /// A reply, shortened.
     Reply(String),
     /// A tool call.
@@ -87,7 +92,10 @@ impl PreparedNote {
     pub fn new(event: &Event, call: Option<&Event>, agents: &AgentConventions) -> Self {
         let text = event.body.text.as_str();
         match event.kind {
-            Kind::Prompt => PreparedNote::Prompt(shortened(text, PROMPT)),
+            Kind::Prompt => PreparedNote::Prompt {
+                text: shortened(text, PROMPT),
+                branch: (event.body.context.as_ref()).and_then(|context| context.branch.clone()),
+            },
             Kind::Reply if !text.trim().is_empty() => PreparedNote::Reply(shortened(text, REPLY)),
             Kind::ToolCall => PreparedNote::Call(PreparedCall::new(event)),
             Kind::ToolResult => PreparedNote::Result(PreparedResult::new(event, call, agents)),

@@ -73,7 +73,7 @@ const EMPTY_OPENINGS: &[&str] = &[
     "done", "perfect", "great", "excellent", "all done", "good", "now let me", "let me", "i'll", "i will", "here's", "here is", "summary", "all tests pass",
     "you're right", "you're welcome", "now", "sure", "would you like", "want me to", "looking at", "yes", "no,", "this ", "that ", "these ", "it ", "both ",
     "the caller", "with ", "your previous", "linting", "both remaining", "i like", "i'd", "i would", "i'm ", "if you", "note", "memory is", "you ", "next ",
-    "by default", "before:", "after:", "key insight", "the changes are ready", "it's ", "everything ", "copying ", "cost ",
+    "do you want", "if you like", "let's ", "by default", "before:", "after:", "key insight", "the changes are ready", "it's ", "everything ", "copying ", "cost ",
 ];
 
 /// Verbs with which a sentence begins that says what was done.
@@ -101,8 +101,16 @@ const RESULTS: &[&str] = &[
 
 /// Returns the sentences of a reply that may say what came of it, each with the factor of its form.
 fn result_sentences(reply: &str) -> impl Iterator<Item = (f32, String)> {
-    let lines = text::prose_lines(reply)
-        .filter(|line| !line.starts_with(['#', '|', '<', '>']) && !line.is_empty());
+    // What stands below the heading of a list of things to do was not done.
+    let mut is_plan = false;
+    let lines = lines_and_headings(reply).filter(move |line| {
+        if is_heading(line) {
+            let lower = line.to_lowercase();
+            is_plan = PLANS.iter().any(|words| lower.contains(words));
+        }
+        !is_plan
+    });
+    let lines = lines.filter(|line| !line.starts_with(['#', '|', '<', '>', '{', '❌']));
     let sentences = lines.flat_map(|line| {
         let is_item = line.starts_with(['-', '*', '•']) && !line.starts_with("**");
         let is_item = is_item || line.starts_with(|letter: char| letter.is_ascii_digit());
@@ -128,8 +136,13 @@ fn result_sentences(reply: &str) -> impl Iterator<Item = (f32, String)> {
             || sentence.contains("http");
         // Long replies are kept without their middle.
         let is_torn = sentence.contains(" … ");
+        // Part of a sentence, or a guess.
+        let is_part = !tells_result(sentence)
+            && sentence.starts_with(|first: char| first.is_ascii_lowercase())
+            || sentence.matches('"').count() % 2 == 1
+            || GUESSES.iter().any(|words| lower.contains(words));
         let has_length = (4..=60).contains(&words) || wide >= 6;
-        let fits = !is_empty && !is_asking && !is_code && !is_torn && has_length;
+        let fits = !is_empty && !is_asking && !is_code && !is_torn && !is_part && has_length;
         // A sentence of its own says more than an item of a list.
         let form = if is_item { ITEM_FACTOR } else { 1.0 };
         let tells = tells_result(sentence) || CHANGES.iter().any(|words| lower.contains(words));
@@ -141,6 +154,37 @@ fn result_sentences(reply: &str) -> impl Iterator<Item = (f32, String)> {
         };
         fits.then(|| (form, sentence.to_string()))
     })
+}
+
+/// Words of headings below which stands what is not done.
+#[rustfmt::skip]
+const PLANS: &[&str] = &[
+    "to be added", "needs to be", "next step", "todo", "to do", "future", "follow-up", "recommend", "suggest", "option", "proposal", "proposed", "remaining", "not done",
+    "plan", "missing", "what's left", "open question", "alternatives", "would need",
+];
+
+/// Words of guesses.
+const GUESSES: &[&str] = &[
+    " might have ",
+    " might be ",
+    " could be ",
+    " may have ",
+    "probably",
+    "i suspect",
+    "would be ",
+];
+
+/// Returns the lines of a reply that say something.
+fn lines_and_headings(reply: &str) -> impl Iterator<Item = &str> {
+    text::prose_lines(reply).filter(|line| !line.is_empty())
+}
+
+/// Returns whether a line is the heading of those that follow.
+fn is_heading(line: &str) -> bool {
+    line.starts_with('#')
+        || line.starts_with("**")
+            && (line.ends_with("**") || line.ends_with("**:") || line.ends_with(":**"))
+        || line.ends_with(':') && !line.starts_with(['-', '*', '•'])
 }
 
 /// Returns whether a sentence begins with what was done.

@@ -177,7 +177,11 @@ pub(super) fn ranked_files<'p>(pasts: &'p [Past], here: &Surroundings) -> Vec<Ra
             if is_same {
                 file.reason = Reason::SameBranch;
             }
-            for name in names.get(file.file.as_str()).into_iter().flatten() {
+            // The line names one session: what others did to the file is theirs.
+            let own = names
+                .get(file.file.as_str())
+                .filter(|_| std::ptr::eq(file.past, past));
+            for name in own.into_iter().flatten() {
                 if !file.functions.iter().any(|known| known.name == name.name) {
                     file.functions.push(name);
                 }

@@ -38,6 +38,12 @@ pub(super) struct Edit {
     pub(super) at: TimeMs,
 }
 
+/// Returns whether a file is one of an agent's or tool's own, which says nothing of the project: `.claude/plans/x.md`.
+fn is_scratch(file: &str) -> bool {
+    let mut folders = file.split('/').rev().skip(1);
+    folders.any(|folder| folder.starts_with('.') && folder != ".github" && folder.len() > 1)
+}
+
 impl Past {
     /// A session, by its name; `None` when it is not known or cannot be told of.
     pub(super) fn find(store: &Store, name: &SessionName, before: TimeMs) -> Result<Option<Self>> {
@@ -64,6 +70,18 @@ impl Past {
         let summary = summary.and_then(|row| serde_json::from_slice(&row.body).ok());
         let names = store.changed_names(row.id)?;
         let roots = [row.root.clone(), row.cwd.clone()];
+        let mut row = row;
+        // Where it was opened and closed again later says nothing of its work.
+        if notes.work_branch.is_some() {
+            row.branch.clone_from(&notes.work_branch);
+        }
+        let worked = notes
+            .steps
+            .iter()
+            .filter(|step| !matches!(step.what, What::Prompt(_)));
+        if let Some(at) = worked.filter_map(|step| step.at).max() {
+            row.last_at = at;
+        }
         Ok(Some(Past {
             notes,
             summary,
@@ -152,7 +170,7 @@ impl Past {
         };
         paths.iter().filter_map(|path| {
             Some(Edit {
-                file: in_project(&self.roots, path)?,
+                file: in_project(&self.roots, path).filter(|file| !is_scratch(file))?,
                 turn: step.turn,
                 at: self.time_of(step),
             })

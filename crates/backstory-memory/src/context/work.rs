@@ -52,6 +52,12 @@ const LASTING: &[&str] = &[
     "always", "never", "don't", "do not", "must", "from now on", "instead of", "rather than", "prefer", "keep", "only", "should", "shouldn't", "no longer",
 ];
 
+/// First words of decisions that go on with what was said before.
+#[rustfmt::skip]
+const DANGLING: &[&str] = &[
+    "it", "its", "this", "that", "these", "those", "they", "maybe", "and", "but", "also", "just", "ok", "yes", "no", "then", "so", "instead", "or", "hmm",
+];
+
 /// A session that matters here, and the state in which it left its work.
 pub(super) struct Work<'p> {
     past: &'p Past,
@@ -147,8 +153,9 @@ impl Work<'_> {
             parts.push("this branch".to_string());
         }
         parts.push(format!("\"{}\"", self.title));
+        // What ran when its log ended does not run now.
         let outcome = past.row.outcome.clone();
-        parts.extend(outcome.filter(|outcome| outcome != "unknown"));
+        parts.extend(outcome.filter(|outcome| !matches!(outcome.as_str(), "unknown" | "running")));
         let closing = &self.closing;
         let commit = closing.commit.as_ref();
         parts.extend(commit.map(|(hash, _)| format!("commit {hash}")));
@@ -173,7 +180,9 @@ impl Work<'_> {
 
     /// Returns lines of what the user decided last, as far as it holds beyond what was done then.
     pub(super) fn decisions(&self) -> Vec<Candidate> {
+        // Of a headless session nobody decided anything.
         let last = self.closing.decisions.iter().rev();
+        let last = last.filter(|_| !self.past.row.is_headless);
         let last = last.filter(|decision| stands_alone(&decision.text));
         let quotes = last.filter_map(|decision| {
             let said = quoted(&decision.text, MAX_DECISION)?;
@@ -189,13 +198,13 @@ impl Work<'_> {
     /// Returns the line of the checks that failed when they last ran.
     pub(super) fn failing_checks(&self) -> Option<Candidate> {
         let checks = self.closing.checks.iter().rev();
-        // Whoever formats next time puts that right, and what failed before the last turn of a success was gone or given up when that ended.
-        let last_turn = self.past.last_turn();
         let is_unfinished = is_unfinished(self.past);
+        // Whoever formats next time puts that right, and what passed later under another name was the same.
         let is_standing = |check: &&LastCheck| {
-            !check.ok
-                && check.purpose != Purpose::Format
-                && (is_unfinished || check.turn == last_turn)
+            let passed = self.closing.checks.iter().any(|other| {
+                other.ok && other.purpose == check.purpose && other.turn >= check.turn
+            });
+            !check.ok && check.purpose != Purpose::Format && is_unfinished && !passed
         };
         let failing = checks.filter(is_standing);
         let turn = failing.clone().map(|check| check.turn).max()?;
@@ -228,7 +237,13 @@ fn stands_alone(decision: &str) -> bool {
     let said = decision.split(" (to: ").next().unwrap_or_default();
     let words = format!(" {} ", said.to_lowercase().replace('’', "'"));
     let is_whole = decision.starts_with(char::is_alphabetic) && !decision.contains(['?', '\n']);
+    let mut first = words.split_whitespace();
+    let first = first
+        .next()
+        .map(|word| word.trim_matches(|letter: char| !letter.is_alphanumeric()));
+    let has_referent = first.is_some_and(|first| !DANGLING.contains(&first));
     is_whole
+        && has_referent
         && decision.chars().count() <= MAX_DECISION
         && words.split_whitespace().count() >= MIN_DECISION_WORDS
         && LASTING

@@ -60,6 +60,7 @@ fn symbols_text(rows: &[SymbolRow]) -> String {
             .map(|((_, name), (order, _))| (is_test(name), *order, *name))
             .collect();
         names.sort_unstable();
+        names.dedup_by_key(|(.., name)| *name);
         let named: Vec<String> = (names.iter().take(MAX_NAMED))
             .map(|(.., name)| format!("`{name}`"))
             .collect();

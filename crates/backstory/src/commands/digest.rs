@@ -14,10 +14,7 @@ use crate::output::{
 };
 use crate::setting::{Setting, now};
 
-/// Maximum number of changed files that are listed with `--full`.
-const MAX_FILES: usize = 25;
-
-/// The same without it.
+/// Maximum number of changed files that are named without `--full`.
 const MAX_FILES_IN_LINE: usize = 4;
 
 pub(super) fn run(setting: &Setting, arguments: &DigestArgs) -> Result<(), Error> {
@@ -137,7 +134,8 @@ impl<'a> Part<'a> {
             let heading = if number == 0 { self.heading } else { "" };
             let text = one_line(&statement.text);
             let text = if is_full { text } else { shortened(&text) };
-            let more = if number == 0 { more.as_str() } else { "" };
+            let is_last = number + 1 == statements.len();
+            let more = if is_last { more.as_str() } else { "" };
             writeln!(
                 out,
                 "{BOLD}{heading:<9}{BOLD:#}{text}  {DIM}{}{DIM:#}{more}",
@@ -162,17 +160,7 @@ fn shortened(text: &str) -> String {
 /// Returns the changed files: with `--full` one a line, else those that were changed most on one line.
 fn changed_files(files: &[FileChange], root: &str, is_full: bool) -> Vec<Statement> {
     if is_full {
-        let mut all: Vec<Statement> = (files.iter().take(MAX_FILES))
-            .map(|file| changed(file, root))
-            .collect();
-        if files.len() > MAX_FILES {
-            all.push(Statement {
-                text: format!("and {} more", files.len() - MAX_FILES),
-                turn: None,
-                events: Vec::new(),
-            });
-        }
-        return all;
+        return files.iter().map(|file| changed(file, root)).collect();
     }
     let mut most: Vec<&FileChange> = files.iter().collect();
     most.sort_by_key(|file| std::cmp::Reverse(file.events.len()));
@@ -222,7 +210,9 @@ fn print_summary(
 
 /// A changed file, by its path within the project.
 fn changed(file: &FileChange, root: &str) -> Statement {
-    let within = file.path.strip_prefix(root).filter(|_| !root.is_empty());
+    let within = file.path.strip_prefix(root);
+    // A folder beside the root may begin with its name.
+    let within = within.filter(|path| !root.is_empty() && path.starts_with(['/', '\\']));
     let path = within.map_or(file.path.as_str(), |path| {
         path.trim_start_matches(['/', '\\'])
     });
