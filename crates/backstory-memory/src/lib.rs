@@ -45,6 +45,7 @@
 //! | [`Memory::search`] | turns by words, regular expressions, meaning, or a vector |
 //! | [`Memory::code`] | who wrote a line; when a function changed; symbols and calls |
 //! | [`Memory::usage`] | tokens by day, model, session, project |
+//! | [`Memory::recall`] | what fixed an error, and commands that worked |
 //! | [`Memory::patterns`] | problems and successes that recur |
 //! | [`Memory::context`] | facts for the next session, within a budget of tokens |
 //! | [`Memory::models`] | embedding models, their vectors |
@@ -88,6 +89,7 @@ pub mod patterns;
 mod place;
 mod random;
 pub mod read;
+pub mod recall;
 mod redaction;
 pub mod search;
 mod searchable_text;
@@ -148,6 +150,7 @@ pub use random::random_key;
 pub use read::{
     EventRecord, MessageRecord, Session, SessionStatus, Sessions, StoredLog, UsageRecord,
 };
+pub use recall::Recall;
 pub use redaction::redact_name;
 pub use search::{Mode, Query, Search, SearchOptions};
 pub use summarize::Summaries;
@@ -237,6 +240,11 @@ impl Memory {
     /// Returns the tables of tokens.
     pub fn usage(&self) -> UsageTables<'_> {
         UsageTables { memory: self }
+    }
+
+    /// Returns what earlier sessions know of errors and commands.
+    pub fn recall(&self) -> Recall<'_> {
+        Recall { memory: self }
     }
 
     /// Returns what recurs across sessions.

@@ -11,6 +11,7 @@ mod eval;
 mod hook;
 mod observations;
 mod patterns;
+mod recall;
 mod schedule;
 mod setup;
 mod worker;
@@ -33,6 +34,7 @@ pub(crate) use eval::{EvalArgs, EvalWhat};
 pub(crate) use hook::{HookArgs, QueueAction, QueueArgs};
 pub(crate) use observations::{ObservationsArgs, Size};
 pub(crate) use patterns::{PatternsAction, PatternsArgs, PatternsListArgs};
+pub(crate) use recall::{FixArgs, HowArgs};
 pub(crate) use schedule::{ScheduleAction, ScheduleArgs};
 pub(crate) use setup::{HooksArgs, Scope, SetupArgs, TeardownArgs};
 pub(crate) use worker::{WorkerAction, WorkerArgs};
@@ -80,6 +82,8 @@ pub(crate) enum Command {
     Calls(CallsArgs),
     Changes(ChangesArgs),
     Why(WhyArgs),
+    Fix(FixArgs),
+    How(HowArgs),
     Report(ReportArgs),
     Setup(SetupArgs),
     Teardown(TeardownArgs),

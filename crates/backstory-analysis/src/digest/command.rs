@@ -11,7 +11,7 @@ const LOOKING: &[&str] = &[
 ];
 
 /// Returns whether a program only looks around.
-pub(crate) fn only_looks(program: &str) -> bool {
+pub fn only_looks(program: &str) -> bool {
     LOOKING.contains(&program)
 }
 

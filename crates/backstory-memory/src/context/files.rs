@@ -163,19 +163,23 @@ pub(super) fn ranked_files<'p>(pasts: &'p [Past], here: &Surroundings) -> Vec<Ra
             edits.insert(edit.file.clone(), edit);
         }
         for (file, last) in edits {
-            let file = known.entry(file.clone()).or_insert_with(|| RankedFile {
-                file,
+            let new = || RankedFile {
+                file: file.clone(),
                 share: 0.0,
                 relevance: 0.0,
                 reason: Reason::ChangedOften,
                 past,
-                last,
+                last: last.clone(),
                 functions: Vec::new(),
                 signatures: HashMap::new(),
-            });
+            };
+            let file = known.entry(file.clone()).or_insert_with(new);
             file.share += share;
-            if is_same {
+            if is_same && file.reason != Reason::SameBranch {
+                // What was done to it on another branch since is not here.
                 file.reason = Reason::SameBranch;
+                (file.past, file.last) = (past, last.clone());
+                file.functions.clear();
             }
             // The line names one session: what others did to the file is theirs.
             let own = names

@@ -137,7 +137,7 @@ impl LeftOutReason {
     /// Returns the reason as a phrase.
     pub fn text(self) -> &'static str {
         match self {
-            LeftOutReason::NothingKnown => "nothing is known",
+            LeftOutReason::NothingKnown => "nothing relevant is known",
             LeftOutReason::Irrelevant => "not relevant enough",
             LeftOutReason::MoreRelevantOnes => "others are more relevant",
             LeftOutReason::NoRoom => "no room in the budget",

@@ -32,6 +32,7 @@ pub(super) struct Past {
 }
 
 /// A file that a turn changed.
+#[derive(Clone)]
 pub(super) struct Edit {
     pub(super) file: String,
     pub(super) turn: TurnNo,

@@ -58,7 +58,7 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
     }
     if context.text.is_empty() {
         out.flush()?;
-        talk("nothing is known of this project that would help a new session");
+        talk("nothing that is known of this project is relevant enough for a new session here");
         return report_damage(&context);
     }
     if !arguments.explain {

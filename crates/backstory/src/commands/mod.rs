@@ -18,6 +18,7 @@ mod model;
 mod observations;
 mod patterns;
 mod queue;
+mod recall;
 mod report_eval;
 mod retain;
 mod sample;
@@ -66,6 +67,8 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
         Command::Calls(arguments) => code::calls(&setting, arguments),
         Command::Changes(arguments) => code::changes(&setting, arguments),
         Command::Why(arguments) => code::why(&setting, arguments),
+        Command::Fix(arguments) => recall::fix(&setting, arguments),
+        Command::How(arguments) => recall::how(&setting, arguments),
         Command::Report(arguments) if arguments.eval => report_eval::run(&setting, arguments),
         Command::Report(arguments) => code::report(&setting, arguments),
         Command::Usage(arguments) => usage::run(&setting, arguments),

@@ -137,7 +137,9 @@ fn nothing_is_told_of_what_nobody_knows() {
     let shown = environment.run(&["context", "--project", folder.to_str().unwrap()]);
     assert_eq!((shown.code, shown.stdout.as_str()), (0, ""));
     assert!(
-        shown.stderr.contains("nothing is known of this project"),
+        shown
+            .stderr
+            .contains("relevant enough for a new session here"),
         "{}",
         shown.stderr
     );

@@ -24,7 +24,7 @@ const CRATES: [(&str, &str); 12] = [
 
 /// Modules of `backstory-memory` that answer questions, each with those of them that it may use: only such as stand before it, so there
 /// are no cycles. Of each other they use what `mod.rs` exports, never the files behind it.
-const ANSWERS: [(&str, &str); 10] = [
+const ANSWERS: [(&str, &str); 11] = [
     ("usage", ""),
     ("code", ""),
     ("capture", "code"),
@@ -34,6 +34,7 @@ const ANSWERS: [(&str, &str); 10] = [
     ("models", ""),
     ("search", "digest, models"),
     ("patterns", "digest"),
+    ("recall", "digest"),
     ("context", "code, digest, observe, search, summarize"),
 ];
 
