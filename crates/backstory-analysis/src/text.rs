@@ -33,9 +33,13 @@ pub fn without_escapes(text: &str) -> String {
 /// Returns the rest of a text behind an escape sequence, whose escape character was removed.
 fn after_escape(text: &str) -> &str {
     if let Some(order) = text.strip_prefix('[') {
-        // Up to the letter that names the order.
-        let name = order.find(|letter: char| letter.is_ascii_alphabetic());
-        return name.map_or("", |name| &order[name + 1..]);
+        // Up to the character that names the order; what else interrupts it is no part of it.
+        let end = order.find(|letter| !(' '..='?').contains(&letter));
+        let rest = &order[end.unwrap_or(order.len())..];
+        return match rest.chars().next() {
+            Some('@'..='~') => &rest[1..],
+            _ => rest,
+        };
     }
     // A title or the address of a link; what is not closed in its line is none.
     let title = text.strip_prefix(']').unwrap_or_default();
@@ -50,40 +54,133 @@ fn after_escape(text: &str) -> &str {
 /// Maximum number of tags of a reply whose ends are looked for.
 const MAX_TAGS: usize = 32;
 
-/// Returns the lines of a reply that are its own words: without those between code fences and tags, and those that are quoted.
+/// Returns the lines of a reply that are its own words: without those between code fences and tags, those of indented blocks, and those that
+/// are quoted.
 pub fn prose_lines(reply: &str) -> impl Iterator<Item = &str> {
-    let mut is_fenced = false;
+    let mut fence: Option<Fence> = None;
     let mut tag: Option<&str> = None;
     let mut tags_left = MAX_TAGS;
-    reply.lines().map(str::trim).filter(move |line| {
+    let mut is_after_blank = true;
+    let mut is_in_list = false;
+    let mut is_in_block = false;
+    reply.lines().filter_map(move |full| {
+        let line = full.trim();
         if let Some(name) = tag {
-            if line
-                .strip_prefix("</")
-                .and_then(|rest| rest.strip_suffix('>'))
-                == Some(name)
-            {
+            if line.contains(&format!("</{name}>")) {
                 tag = None;
             }
-            return false;
+            return None;
         }
-        let is_fence = line.starts_with("```") || line.starts_with("~~~");
-        is_fenced ^= is_fence;
-        if !is_fenced
-            && tags_left > 0
-            && let Some(name) = opened_tag(line)
-        {
-            tags_left -= 1;
-            // One that is not closed frames nothing.
-            tag = reply.contains(&format!("</{name}>")).then_some(name);
+        if let Some(open) = fence {
+            if open.is_closed_by(line) {
+                fence = None;
+            }
+            return None;
         }
-        !is_fenced && !is_fence && tag.is_none() && !line.starts_with('>')
+        fence = Fence::opened(line);
+        if fence.is_some() {
+            return None;
+        }
+        if let Some(name) = opened_tag(line) {
+            // One that is not closed frames nothing; of many nobody looks.
+            let closing = format!("</{name}>");
+            let is_closed = tags_left == 0 || reply.contains(&closing);
+            tags_left = tags_left.saturating_sub(1);
+            if is_closed {
+                tag = (!line.contains(&closing)).then_some(name);
+                return None;
+            }
+        }
+        // An indented block follows an empty line, and is none within a list.
+        let is_indented = full.starts_with("    ") || full.starts_with('\t');
+        is_in_block = is_indented && !is_in_list && (is_in_block || is_after_blank);
+        is_after_blank = line.is_empty();
+        if !is_indented && !is_after_blank {
+            is_in_list = is_list_item(line);
+        }
+        (!is_in_block && !line.starts_with('>')).then_some(line)
     })
 }
 
-/// Returns the name of the tag that a line consists of.
+/// Fence of a code block: its character and how often it stands there.
+#[derive(Clone, Copy)]
+struct Fence {
+    mark: char,
+    length: usize,
+}
+
+impl Fence {
+    /// Returns the fence that a line opens.
+    fn opened(line: &str) -> Option<Self> {
+        let mark = line
+            .chars()
+            .next()
+            .filter(|mark| ['`', '~'].contains(mark))?;
+        let length = line.chars().take_while(|letter| *letter == mark).count();
+        // Code within a line has its fence at both ends.
+        let is_inline = mark == '`' && line[length..].contains('`');
+        (length >= 3 && !is_inline).then_some(Fence { mark, length })
+    }
+
+    /// Returns whether a line closes it.
+    fn is_closed_by(self, line: &str) -> bool {
+        let length = line
+            .chars()
+            .take_while(|letter| *letter == self.mark)
+            .count();
+        length >= self.length && line.chars().count() == length
+    }
+}
+
+fn is_list_item(line: &str) -> bool {
+    let digits = line
+        .find(|letter: char| !letter.is_ascii_digit())
+        .unwrap_or(line.len());
+    line.starts_with(['-', '*', '+', '•']) || digits > 0 && line[digits..].starts_with(['.', ')'])
+}
+
+/// Returns the name of the tag that a line begins with.
 fn opened_tag(line: &str) -> Option<&str> {
-    let name = line.strip_prefix('<')?.strip_suffix('>')?;
+    let rest = line.strip_prefix('<')?;
     let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
-    (name.starts_with(|letter: char| letter.is_ascii_alphabetic()) && name.chars().all(is_name))
-        .then_some(name)
+    let end = rest.find(|letter: char| !is_name(letter))?;
+    let starts = rest.starts_with(|letter: char| letter.is_ascii_alphabetic());
+    let is_tag = rest[end..].starts_with(['>', ' ']) && rest.contains('>');
+    (starts && is_tag).then_some(&rest[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_reply_quotes_is_not_its_own() {
+        let own = |reply: &str| prose_lines(reply).collect::<Vec<_>>().join("|");
+        for reply in [
+            "a\n```\n~~~\nb\n```\nc",
+            "a\n````\n```\nb\n````\nc",
+            "a\n\n    b\n    b\nc",
+            "a\n<output lang=\"x\">\nb\n</output>\nc",
+            "a\n<output>b\nb</output>\nc",
+            "a\n> b\nc",
+        ] {
+            assert!(
+                matches!(own(reply).as_str(), "a|c" | "a||c"),
+                "{reply}: {}",
+                own(reply)
+            );
+        }
+        assert_eq!(
+            own("- a\n\n    - b\n<c\nd ```e``` f"),
+            "- a||- b|<c|d ```e``` f"
+        );
+        let many = format!("{}<x>\nb", "<y>\n".repeat(MAX_TAGS));
+        assert!(!own(&many).contains('b'));
+    }
+
+    #[test]
+    fn escape_sequences_end_where_terminals_end_them() {
+        let text = "\u{1b}[1~h \u{1b}[31mred\u{1b}[0m \u{1b}[漢字";
+        assert_eq!(without_escapes(text), "h red 漢字");
+    }
 }

@@ -293,13 +293,16 @@ fn echoed_exit(commands: &[ShellCommand], at: usize, lines: &[&str]) -> Option<b
     let (before, after) = text.split_once(variable)?;
     // The words before it are printed too.
     let printed = lines.iter().rev().find_map(|line| {
-        let start = line.rfind(before)? + before.len();
+        let start = match before.is_empty() {
+            true => 0,
+            false => line.rfind(before)? + before.len(),
+        };
         let rest = line.get(start..)?;
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let follows = rest
             .get(digits..)?
             .starts_with(after.split(['$', '\\']).next().unwrap_or_default());
-        (digits > 0 && follows && (!before.is_empty() || start == 0)).then(|| rest.get(..digits))?
+        (digits > 0 && follows).then(|| rest.get(..digits))?
     })?;
     Some(printed.trim_matches('0').is_empty())
 }

@@ -18,6 +18,9 @@ const MIN_CHECKS: usize = 2;
 /// Maximum number of checks; more than that were a search.
 const MAX_CHECKS: usize = 6;
 
+/// Maximum number of checks that are remembered: longer procedures are none.
+const MAX_PASSED: usize = 50;
+
 fn detect(notes: &Notes, _: &AgentConventions, found: &mut Vec<Signal>) {
     // Checks that passed since the last edit, in the order of their first runs.
     let mut passed: Vec<String> = Vec::new();
@@ -32,7 +35,9 @@ fn detect(notes: &Notes, _: &AgentConventions, found: &mut Vec<Signal>) {
                             passed.clear();
                         }
                         (purpose, Some(true))
-                            if !purpose.is_delivery() && !passed.contains(&part.name) =>
+                            if !purpose.is_delivery()
+                                && passed.len() < MAX_PASSED
+                                && !passed.contains(&part.name) =>
                         {
                             passed.push(part.name.clone());
                         }

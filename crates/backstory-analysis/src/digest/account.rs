@@ -1,6 +1,6 @@
 //! The digest: what the notes of a session amount to.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use backstory_event::{Seq, TurnNo};
 
@@ -135,19 +135,22 @@ fn goal(notes: &Notes, topic: &Topic, agents: &AgentConventions) -> Vec<Statemen
     // What the work was done for may have come up later.
     let main = title::main_request(notes, agents);
     let main = prompts(notes).find(|(_, text)| Some(*text) == main);
-    let edited = |turn| {
-        (notes.steps.iter())
-            .any(|step| step.turn == turn && matches!(step.what, What::Edit { failed: false, .. }))
-    };
+    let is_edit = |step: &&Step| matches!(step.what, What::Edit { failed: false, .. });
+    let edited: HashSet<TurnNo> = (notes.steps.iter().filter(is_edit))
+        .map(|step| step.turn)
+        .collect();
     let later = requests().skip(openings).filter(|(step, text)| {
-        text.len() >= MIN_OPENING_BYTES && !said::is_question(text) && edited(step.turn)
+        text.len() >= MIN_OPENING_BYTES && !said::is_question(text) && edited.contains(&step.turn)
     });
     for (step, text) in main.into_iter().chain(later) {
+        if chosen.len() == MAX_GOALS {
+            break;
+        }
         let known: Vec<&str> = chosen.iter().map(|(_, text)| *text).collect();
         let is_main = main.is_some_and(|(main, _)| main.seq == step.seq);
         let adds = is_main || topic.share_beside(text, &known) >= MIN_ADDED_SHARE;
         let is_chosen = chosen.iter().any(|(known, _)| known.seq == step.seq);
-        if adds && !is_chosen && chosen.len() < MAX_GOALS {
+        if adds && !is_chosen {
             chosen.push((step, text));
         }
     }

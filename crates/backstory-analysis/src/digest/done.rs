@@ -90,6 +90,7 @@ const MAX_CHECKS: usize = 8;
 /// Returns deliveries and checks by what they are; the same one again is told once.
 fn checks_and_deliveries(notes: &Notes) -> (Vec<Statement>, Vec<Statement>) {
     let mut told: Vec<(String, Vec<Seq>, String)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     for (seq, part) in parts(notes) {
         let said = part.said.as_deref();
         let (name, how) = match (part.purpose, part.ok) {
@@ -100,12 +101,16 @@ fn checks_and_deliveries(notes: &Notes) -> (Vec<Statement>, Vec<Statement>) {
             (purpose, _) if purpose.is_delivery() => continue,
             (_, ok) => (format!("ran `{}`", part.name), verdict(part.tests, ok)),
         };
-        match told.iter_mut().find(|(known, ..)| *known == name) {
-            Some((_, events, last)) => {
+        match places.get(&name) {
+            Some(place) => {
+                let (_, events, last) = &mut told[*place];
                 events.push(seq);
                 *last = how;
             }
-            None => told.push((name, vec![seq], how)),
+            None => {
+                places.insert(name.clone(), told.len());
+                told.push((name, vec![seq], how));
+            }
         }
     }
     let (mut deliveries, mut checks) = (Vec::new(), Vec::new());

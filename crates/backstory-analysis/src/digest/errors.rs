@@ -60,8 +60,10 @@ pub(super) fn errors(notes: &Notes, agents: &AgentConventions) -> (Vec<Statement
             known.signature == signature
                 && known.check.as_deref() == check.map(|part| part.name.as_str())
         };
+        let is_full = found.len() >= MAX_ERRORS;
         match found.iter_mut().find(is_known) {
             Some(known) => known.events.push(seq),
+            None if is_full => {}
             None => found.push(FoundError {
                 signature,
                 said: said.to_string(),
@@ -98,7 +100,6 @@ pub(super) fn errors(notes: &Notes, agents: &AgentConventions) -> (Vec<Statement
             add(step.seq, said, None, &run.command);
         }
     }
-    found.truncate(MAX_ERRORS);
     let first_edit = notes.steps.iter().find_map(|step| match step.what {
         What::Edit { failed: false, .. } => Some(step.seq),
         _ => None,
@@ -175,21 +176,25 @@ fn check_passed_later(
 /// Returns the files that were edited between two events, as the way in which an error was mended.
 fn edits_between(notes: &Notes, from: Seq, to: Seq) -> String {
     let mut names: Vec<&str> = Vec::new();
-    for step in &notes.steps {
+    let start = notes.steps.partition_point(|step| step.seq <= from);
+    let between = notes.steps[start..].iter().take_while(|step| step.seq < to);
+    for step in between {
         if let What::Edit {
             paths,
             failed: false,
             ..
         } = &step.what
-            && step.seq > from
-            && step.seq < to
         {
             for path in paths {
                 let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-                if !names.contains(&name) {
+                // More than two are not named.
+                if names.len() < 3 && !names.contains(&name) {
                     names.push(name);
                 }
             }
+        }
+        if names.len() == 3 {
+            break;
         }
     }
     match names.as_slice() {

@@ -41,6 +41,9 @@ pub struct Notes {
     turn_branch: Option<String>,
     /// Calls that were not worth a step unless they fail.
     open: Vec<OpenCall>,
+    /// Prompt that was taken back with the option that it chose: the reply which has the options is shortened by now.
+    #[serde(skip)]
+    chosen_before: Option<(String, String)>,
 }
 
 /// Something that happened, at an event.
@@ -195,7 +198,12 @@ impl Notes {
         match note {
             PreparedNote::Prompt { text, branch } => {
                 self.turn_branch = branch;
-                let option = self.chosen_option(&text);
+                let before = self
+                    .chosen_before
+                    .take()
+                    .filter(|(prompt, _)| *prompt == text);
+                let option = before.map(|(_, option)| option);
+                let option = option.or_else(|| self.chosen_option(&text));
                 self.close_turn();
                 let answer = option.map(|option| What::Answer {
                     question: Some(option),
@@ -252,6 +260,14 @@ impl Notes {
             }
         }
         self.open.sort_by_key(|call| call.seq);
+        let mut taken_back = self.steps.iter().filter(|step| !is_kept(step));
+        self.chosen_before = taken_back.find_map(|step| match &step.what {
+            What::Answer {
+                question: Some(option),
+                said,
+            } if step.seq == first => Some((said.clone(), option.clone())),
+            _ => None,
+        });
         self.steps.retain(is_kept);
         self.events = first.previous();
         // What the conversation ends with stays: all that is left of the turn comes again, but that may say nothing.
@@ -425,7 +441,8 @@ impl Run {
         let parts = match (result.parts, line) {
             (Some(parts), _) => parts,
             (None, Some(line)) => run_parts::judged_parts(&line, result.output.as_line_result()),
-            (None, None) => Vec::new(),
+            // The turn is noted again, and this one's call was before it.
+            (None, None) => self.parts.take().unwrap_or_default(),
         };
         let failed = parts.iter().find(|part| part.ok == Some(false));
         // Of several commands the one that failed counts; a pipe hides that it did.

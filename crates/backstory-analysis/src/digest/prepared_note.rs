@@ -96,7 +96,11 @@ impl PreparedNote {
                 text: shortened(text, PROMPT),
                 branch: (event.body.context.as_ref()).and_then(|context| context.branch.clone()),
             },
-            Kind::Reply if !text.trim().is_empty() => PreparedNote::Reply(shortened(text, REPLY)),
+            Kind::Reply if !text.trim().is_empty() => {
+                // What it quotes goes first: of a shortened block nobody knows that it is one.
+                let prose: Vec<&str> = crate::text::prose_lines(text).collect();
+                PreparedNote::Reply(shortened(&prose.join("\n"), REPLY))
+            }
             Kind::ToolCall => PreparedNote::Call(PreparedCall::new(event)),
             Kind::ToolResult => PreparedNote::Result(PreparedResult::new(event, call, agents)),
             Kind::Summary if event.body.marks.compacted => PreparedNote::Compacted,

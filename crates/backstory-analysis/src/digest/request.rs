@@ -20,14 +20,22 @@ const POLITE: &[&str] = &[
     "i noticed that", "i noticed", "can it be that", "i wonder if", "i feel", "it seems", "independently", "first", "for now", "maybe", "quick", "just",
 ];
 
+/// Tags in which programs hand over what somebody asked. What stands in others is not asked: reminders, notices, results.
+pub(super) const TASK_TAGS: &[&str] = &["<task>", "<request>", "<user_request>", "<prompt>"];
+
 /// Returns what a prompt asks for, as a short line; `None` where it does not say.
 pub(super) fn requested(prompt: &str) -> Option<String> {
-    let mut lines = prompt
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty());
+    // A task may stand in a tag; what stands in others, behind what was asked, is not asked.
+    let is_task = TASK_TAGS
+        .iter()
+        .any(|tag| prompt.trim_start().starts_with(tag));
+    let own: Vec<&str> = match is_task {
+        true => prompt.lines().map(str::trim).collect(),
+        false => text::prose_lines(prompt).collect(),
+    };
+    let mut lines = own.into_iter().filter(|line| !line.is_empty());
     lines.find_map(|line| {
-        let line = without_tag(line);
+        let line = if is_task { without_tag(line) } else { line };
         if let Some(role) = role(line) {
             return Some(plain_text(first_sentence(role)));
         }

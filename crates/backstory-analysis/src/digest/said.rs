@@ -1,5 +1,6 @@
 //! Intent of prompts and replies, by the words they use.
 
+use super::sentence::without_emphasis;
 use crate::{AgentConventions, text};
 
 /// No more of a text is read.
@@ -285,9 +286,7 @@ pub(crate) fn next_steps(reply: &str) -> Vec<String> {
 }
 
 fn tidy(text: &str) -> String {
-    let text = text
-        .trim_start_matches(['.', ')', ' ', '*', '-', '[', ']'])
-        .replace("**", "");
+    let text = without_emphasis(text.trim_start_matches(['.', ')', ' ', '*', '-', '[', ']']));
     text::beginning(text.trim(), 240).to_string()
 }
 

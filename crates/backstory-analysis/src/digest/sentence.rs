@@ -59,7 +59,28 @@ pub(super) fn sentences(line: &str) -> Vec<&str> {
 pub(super) fn plain_text(line: &str) -> String {
     let line = without_links(line);
     let words: Vec<String> = line.split_whitespace().map(short_address).collect();
-    words.join(" ").replace("**", "")
+    without_emphasis(&words.join(" "))
+}
+
+/// Returns a line without the marks of emphasis. Within a word they are a space: what they part was looked at apart for secrets.
+pub(super) fn without_emphasis(line: &str) -> String {
+    let mut plain = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("**") {
+        plain.push_str(before);
+        push_gap(&mut plain, after);
+        rest = after;
+    }
+    plain.push_str(rest);
+    plain
+}
+
+/// Adds a space if the letters on both sides would become one word.
+fn push_gap(plain: &mut String, after: &str) {
+    let is_word = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
+    if is_word(plain.chars().next_back()) && is_word(after.chars().next()) {
+        plain.push(' ');
+    }
 }
 
 /// Returns a line with `[words](target)` replaced by the words.
@@ -68,7 +89,9 @@ fn without_links(line: &str) -> Cow<'_, str> {
     let mut rest = line;
     while let Some((before, words, after)) = next_link(rest) {
         plain.push_str(before);
+        push_gap(&mut plain, words);
         plain.push_str(words);
+        push_gap(&mut plain, after);
         rest = after;
     }
     if plain.is_empty() && rest.len() == line.len() {
@@ -106,11 +129,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_was_parted_stays_parted() {
+        assert_eq!(without_emphasis("**now** or a**b**"), "now or a b");
+        assert_eq!(plain_text("the key [ghp_a1](x)B2c3"), "the key ghp_a1 B2c3");
+    }
+
+    #[test]
     fn links_are_their_words() {
         assert_eq!(
             plain_text("see [a.md](/x/a.md:1) and [b](y), **now**"),
             "see a.md and b, now"
         );
-        assert_eq!(plain_text("a[0](1) ](x) [open"), "a0 ](x) [open");
+        assert_eq!(plain_text("a[0](1) ](x) [open"), "a 0 ](x) [open");
     }
 }

@@ -1,5 +1,7 @@
 //! One-sentence summary of a session: what was asked, what came of it and what is left.
 
+use std::collections::HashSet;
+
 use backstory_event::Seq;
 
 use super::Statement;
@@ -105,6 +107,7 @@ fn repeats_delivery(sentence: &str) -> bool {
 /// Returns how many files were changed, with the last edit.
 fn changed(notes: &Notes) -> Option<(String, Seq)> {
     let mut files: Vec<&str> = Vec::new();
+    let mut known: HashSet<&str> = HashSet::new();
     let mut last = None;
     for step in &notes.steps {
         if let What::Edit {
@@ -116,7 +119,7 @@ fn changed(notes: &Notes) -> Option<(String, Seq)> {
             last = Some(step.seq);
             for path in paths {
                 let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-                if !files.contains(&name) {
+                if known.insert(name) {
                     files.push(name);
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::notes::{Notes, Step, What};
 use super::plan::{handed_plan, presented_plan};
-use super::request::{first_line, is_informative, requested};
+use super::request::{TASK_TAGS, first_line, is_informative, requested};
 use super::results::{results, tells_result};
 use super::run_parts::{Purpose, deliveries};
 use super::said;
@@ -33,9 +33,6 @@ const MIN_DENSITY: f32 = 0.22;
 
 /// Factor by which something else has to be denser than a vague request to be the title instead.
 pub(super) const DENSER: f32 = 1.5;
-
-/// Tags in which programs hand over what somebody asked. What stands in others is not asked: reminders, notices, results.
-const TASK_TAGS: &[&str] = &["<task>", "<request>", "<user_request>", "<prompt>"];
 
 /// Openings of plans and results that a title can do without.
 #[rustfmt::skip]
@@ -70,6 +67,11 @@ pub(super) fn title_about(
                     .then(|| requested(text))
                     .flatten()
             })
+        })
+        .or_else(|| {
+            // What only says to go on is better than no title, which the last one would outlive.
+            let mut prompts = super::prompts(notes);
+            prompts.find_map(|(_, text)| first_line(text).filter(|_| said::is_go_on(text)))
         })?;
     Some(title_of_line(without_frame(&line)))
 }

@@ -1,6 +1,7 @@
 //! An earlier session of the project, as far as a new one may hear of it: what people asked, what the agent called, how it ended. What
 //! tools answered is not in here.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use backstory_event::{SessionName, TimeMs, TurnNo};
@@ -139,13 +140,18 @@ impl Past {
     /// Returns the last edit of each file, those that were edited most first.
     pub(super) fn most_edited(&self) -> Vec<Edit> {
         let mut files: Vec<(usize, Edit)> = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
         for edit in self.edits() {
-            match files.iter_mut().find(|(_, known)| known.file == edit.file) {
-                Some((edits, known)) => {
+            match places.get(&edit.file) {
+                Some(place) => {
+                    let (edits, known) = &mut files[*place];
                     *edits += 1;
                     *known = edit;
                 }
-                None => files.push((1, edit)),
+                None => {
+                    places.insert(edit.file.clone(), files.len());
+                    files.push((1, edit));
+                }
             }
         }
         files.sort_by_key(|(edits, _)| std::cmp::Reverse(*edits));

@@ -185,7 +185,9 @@ impl Work<'_> {
         let last = last.filter(|_| !self.past.row.is_headless);
         let last = last.filter(|decision| stands_alone(&decision.text));
         let quotes = last.filter_map(|decision| {
-            let said = quoted(&decision.text, MAX_DECISION)?;
+            // What it answers are the agent's words.
+            let own = decision.text.split(" (to: ").next().unwrap_or_default();
+            let said = quoted(own, MAX_DECISION)?;
             Some((format!("the user decided \"{said}\""), decision.turn?))
         });
         let candidate = |(line, turn): (String, _)| {

@@ -1,6 +1,6 @@
 //! Functions and types that a session changed, as one of the things done.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use backstory_analysis::digest::{FileChange, Statement};
 use backstory_event::{FileId, SessionId, SymbolChangeKind};
@@ -36,6 +36,17 @@ fn symbols_text(rows: &[SymbolRow]) -> String {
     let symbols = rows.iter().filter(|row| !row.name.is_empty());
     for (order, row) in symbols.enumerate() {
         let key = (row.file, row.name.as_str());
+        // What was made in the session and renamed in it is new under its last name.
+        let earlier = row.earlier.as_deref().map(|earlier| (row.file, earlier));
+        let earlier = earlier.filter(|_| row.change == SymbolChangeKind::Renamed);
+        let was_new = earlier.is_some_and(|earlier| {
+            let is_new = matches!(states.get(&earlier), Some((_, SymbolChangeKind::New)));
+            is_new && states.remove(&earlier).is_some()
+        });
+        if was_new {
+            states.insert(key, (order, SymbolChangeKind::New));
+            continue;
+        }
         let known = states.get(&key).map(|(_, change)| *change);
         match (known, row.change) {
             (Some(SymbolChangeKind::New), SymbolChangeKind::Deleted) => {
@@ -60,7 +71,8 @@ fn symbols_text(rows: &[SymbolRow]) -> String {
             .map(|((_, name), (order, _))| (is_test(name), *order, *name))
             .collect();
         names.sort_unstable();
-        names.dedup_by_key(|(.., name)| *name);
+        let mut known = HashSet::new();
+        names.retain(|(.., name)| known.insert(*name));
         let named: Vec<String> = (names.iter().take(MAX_NAMED))
             .map(|(.., name)| format!("`{name}`"))
             .collect();
