@@ -40,6 +40,7 @@ mod odd_files;
 mod past_stores;
 mod patterns;
 mod plugin;
+mod recall;
 #[cfg(unix)]
 mod repository;
 mod retention;
