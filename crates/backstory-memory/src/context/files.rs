@@ -181,10 +181,13 @@ pub(super) fn ranked_files<'p>(pasts: &'p [Past], here: &Surroundings) -> Vec<Ra
                 (file.past, file.last) = (past, last.clone());
                 file.functions.clear();
             }
-            // The line names one session: what others did to the file is theirs.
-            let own = names
-                .get(file.file.as_str())
-                .filter(|_| std::ptr::eq(file.past, past));
+            let own = names.get(file.file.as_str());
+            // The line names one session, and what others did to the file is theirs: the last one that changed functions.
+            let is_told = !file.functions.is_empty();
+            if own.is_some() && !is_told && (is_same || file.reason != Reason::SameBranch) {
+                (file.past, file.last) = (past, last);
+            }
+            let own = own.filter(|_| std::ptr::eq(file.past, past));
             for name in own.into_iter().flatten() {
                 if !file.functions.iter().any(|known| known.name == name.name) {
                     file.functions.push(name);
