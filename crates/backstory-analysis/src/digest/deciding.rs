@@ -54,7 +54,7 @@ const POLITE: &[&str] = &[
 const REPORTING: &[&str] = &[
     "i", "i'm", "i've", "it", "it's", "the", "this", "that", "that's", "there", "there's", "they", "he", "she", "you", "we", "we're", "we've", "my", "our",
     "why", "what", "what's", "how", "when", "where", "who", "which", "is", "are", "was", "does", "do", "did", "has", "have", "if", "should", "would", "will",
-    "not", "seems", "looks", "still", "any", "no", "same", "sounds", "thanks", "tests", "lint", "mise", "because", "since",
+    "in", "to", "on", "at", "for", "with", "as", "given", "by", "from", "each", "once", "like", "where", "also", "consider", "session", "both", "not", "seems", "looks", "still", "any", "no", "same", "sounds", "thanks", "tests", "lint", "mise", "because", "since",
 ];
 
 /// Words of a first prompt that limit its work.
@@ -102,7 +102,7 @@ pub fn is_decision(prompt: &str) -> bool {
     }
     let sentences = sentences(&plain).into_iter();
     sentences
-        .filter(|sentence| !is_deliberation(sentence))
+        .filter(|sentence| !is_deliberation(sentence) && !is_pasted(sentence))
         .any(|sentence| {
             let clauses = sentence.split([',', ':', '(']);
             let clauses = clauses.filter(|clause| clause.chars().any(char::is_alphabetic));
@@ -127,6 +127,15 @@ pub(super) fn is_limit(sentence: &str) -> bool {
         && (has(LIMITS) || !REPORTING.contains(&first) && has(LIMITS_OF_ORDERS))
 }
 
+/// Returns whether a sentence is of a review or of code, which people paste: they ask about it, and decide nothing by it.
+fn is_pasted(sentence: &str) -> bool {
+    let sentence = sentence.trim_start();
+    let starts = ["+", "---", "//", "|", "consider ", "fail"];
+    let has = ["severity", ", consider ", " consider "];
+    starts.iter().any(|words| sentence.starts_with(words))
+        || has.iter().any(|words| sentence.contains(words))
+}
+
 /// Returns a text with the apostrophes that people leave out.
 fn with_apostrophes(plain: &str) -> String {
     let mut text = plain.to_string();
@@ -143,7 +152,8 @@ fn with_apostrophes(plain: &str) -> String {
 
 fn asks(word: &str) -> bool {
     [
-        "why", "what", "how", "where", "who", "which", "should", "when", "is", "does", "do",
+        "why", "what", "how", "where", "who", "which", "should", "when", "is", "are", "does",
+        "did", "would",
     ]
     .contains(&word)
 }
@@ -191,6 +201,9 @@ fn decides(clause: &str) -> bool {
             .next()
             .unwrap_or_default();
         let is_order = !matches!(*words, "don't" | "do not" | "never" | "always");
+        if *words == "keep" && verb == "going" {
+            return false;
+        }
         !(object.is_empty() || is_order && STEP_VERBS.contains(&verb))
     });
     // "It is back to 3 instead of 4" reports.
@@ -216,6 +229,7 @@ mod tests {
             "can you limit that to only the one branch?",
             "we dont support it",
             "the cli should handle that automatically",
+            "do not add a second cache",
         ] {
             assert!(is_decision(said), "{said}");
         }
@@ -226,6 +240,9 @@ mod tests {
             "should we do that without a flag?",
             "can you check the parser?",
             "I just merged main",
+            "Consider wrapping the error instead of dropping it",
+            "would it be easier to only use hooks",
+            "I've done it - keep going",
         ] {
             assert!(!is_decision(said), "{said}");
         }
