@@ -44,6 +44,11 @@ impl Outcome {
         Outcome::Unknown,
     ];
 
+    /// Judges a session by its notes alone, without what a whole account needs.
+    pub fn judge(notes: &Notes) -> Outcome {
+        judge(notes).0
+    }
+
     /// Returns the name used in JSON.
     pub fn name(self) -> &'static str {
         match self {

@@ -100,7 +100,7 @@ pub(crate) fn outcome_and_title(
     row: &SessionRow,
 ) -> Result<(String, Option<String>)> {
     let notes = readable_notes(store, row.id, &row.agent)?;
-    let outcome = Account::new(&notes, None, &AGENT_CONVENTIONS).outcome;
+    let outcome = Outcome::judge(&notes);
     let title = title(&notes, &AGENT_CONVENTIONS);
     Ok((outcome.name().to_string(), title))
 }

@@ -3,7 +3,7 @@
 use backstory_event::{Seq, SessionId};
 use backstory_store::{DigestRow, EventRange, Store};
 
-use super::{Account, Notes, title};
+use super::{Notes, Outcome, title};
 use crate::conventions::AGENT_CONVENTIONS;
 use crate::derive::NOTES;
 use crate::error::{Error, Result};
@@ -13,10 +13,7 @@ use crate::read::{unless_damaged, visit, visit_stored};
 pub(crate) fn digest_row(session: SessionId, notes: &Notes) -> DigestRow {
     DigestRow {
         session,
-        outcome: Account::new(notes, None, &AGENT_CONVENTIONS)
-            .outcome
-            .name()
-            .to_string(),
+        outcome: Outcome::judge(notes).name().to_string(),
         title: title(notes, &AGENT_CONVENTIONS),
         notes: serde_json::to_vec(notes).unwrap_or_default(),
     }
